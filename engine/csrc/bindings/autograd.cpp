@@ -1,0 +1,39 @@
+// backward, grad, and whether operations are recorded.
+#include "bindings/bind.h"
+
+namespace zoo {
+
+void bind_autograd(py::module_& m, TensorClass& cls) {
+  cls.def(
+      "backward",
+      [](const Tensor& t, const std::optional<Tensor>& grad, bool retain, bool create) {
+        OpScope scope;
+        run_backward({t}, {or_none(grad)}, {retain || create, create});
+      },
+      py::arg("grad") = py::none(), py::arg("retain_graph") = false,
+      py::arg("create_graph") = false,
+      "Adds the gradient of this tensor to .grad of every leaf it came from. Without grad the "
+      "tensor must be a single element. Frees the graph unless retain_graph is set; "
+      "create_graph records the walk itself, for gradients of gradients.");
+  m.def(
+      "grad",
+      [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+         const std::optional<std::vector<std::optional<Tensor>>>& grads, bool retain,
+         bool create) {
+        std::vector<Tensor> start;
+        if (grads) {
+          for (const auto& g : *grads) start.push_back(or_none(g));
+        }
+        OpScope scope;
+        return run_backward(outputs, std::move(start), {retain || create, create}, inputs);
+      },
+      py::arg("outputs"), py::arg("inputs"), py::arg("grad_outputs") = py::none(),
+      py::arg("retain_graph") = false, py::arg("create_graph") = false,
+      "Gradients of the outputs with respect to the inputs, as a list; .grad stays as it is. None "
+      "where nothing flowed.");
+  m.def("is_grad_enabled", &grad_enabled, "Whether operations are recorded on this thread.");
+  m.def("set_grad_enabled", &set_grad_enabled, py::arg("enabled"),
+        "Turns recording on or off for this thread.");
+}
+
+}  // namespace zoo

@@ -1,0 +1,271 @@
+// Creation, shape, reduction, matrix and selection functions.
+#include "bindings/bind.h"
+
+namespace zoo {
+
+Axes to_axes(const AxesArg& arg) {
+  if (!arg) return std::nullopt;
+  if (const auto* one = std::get_if<int64_t>(&*arg)) return Dims{*one};
+  const auto& many = std::get<std::vector<int64_t>>(*arg);
+  return Dims(many.begin(), many.end());
+}
+
+Dims to_dims(const ShapeArg& arg) {
+  if (const auto* one = std::get_if<int64_t>(&arg)) return Dims{*one};
+  const auto& many = std::get<std::vector<int64_t>>(arg);
+  return Dims(many.begin(), many.end());
+}
+
+namespace {
+
+using OptDType = std::optional<DType>;
+
+void check_device(const py::object& device) {
+  check<NotImplemented>(device.is_none() || py::cast<std::string>(py::str(device)) == "cpu",
+                        "device '", py::cast<std::string>(py::str(device)),
+                        "' is not in this build; only 'cpu' is");
+}
+
+void bind_creation(py::module_& m) {
+  const auto def_filled = [&](const char* name, auto make, const char* doc) {
+    m.def(name,
+          [make](const ShapeArg& shape, OptDType dtype, const py::object& device) {
+            check_device(device);
+            return make(to_dims(shape), dtype.value_or(DType::kF32));
+          },
+          py::arg("shape"), py::kw_only(), py::arg("dtype") = py::none(),
+          py::arg("device") = py::none(), doc);
+  };
+  def_filled("zeros", [](const Dims& s, DType d) { return zeros(s, d); },
+             "A tensor of zeros, float32 unless told otherwise.");
+  def_filled("ones", [](const Dims& s, DType d) { return ones(s, d); },
+             "A tensor of ones, float32 unless told otherwise.");
+  def_filled("empty", [](const Dims& s, DType d) { return empty(s, d); },
+             "A tensor whose elements are whatever the memory held.");
+  m.def("full",
+        [](const ShapeArg& shape, py::handle value, OptDType dtype, const py::object& device) {
+          check_device(device);
+          const Tensor t = to_tensor(value, dtype);
+          check(t.numel() == 1, "full: expected a single value, got shape ", to_string(t.shape()));
+          Tensor out = empty(to_dims(shape), t.dtype());
+          return copy_(out, t);
+        },
+        py::arg("shape"), py::arg("fill_value"), py::kw_only(), py::arg("dtype") = py::none(),
+        py::arg("device") = py::none(), "A tensor filled with one value.");
+  const auto def_like = [&](const char* name, double value, bool fill, const char* doc) {
+    m.def(name,
+          [value, fill](const Tensor& x, OptDType dtype, const py::object& device) {
+            check_device(device);
+            Tensor out = empty_like(x, dtype.value_or(x.dtype()));
+            return fill ? fill_(out, value) : out;
+          },
+          py::arg("x"), py::kw_only(), py::arg("dtype") = py::none(),
+          py::arg("device") = py::none(), doc);
+  };
+  def_like("zeros_like", 0, true, "Zeros with the shape, layout and dtype of x.");
+  def_like("ones_like", 1, true, "Ones with the shape, layout and dtype of x.");
+  def_like("empty_like", 0, false, "Uninitialised, with the shape, layout and dtype of x.");
+  m.def("full_like",
+        [](const Tensor& x, double value, OptDType dtype) {
+          return fill_(empty_like(x, dtype.value_or(x.dtype())), value);
+        },
+        py::arg("x"), py::arg("fill_value"), py::kw_only(), py::arg("dtype") = py::none(),
+        "One value with the shape, layout and dtype of x.");
+  m.def("arange",
+        [](py::handle start, py::handle stop, py::handle step, OptDType dtype,
+           const py::object& device) {
+          check_device(device);
+          const bool whole = !PyFloat_Check(start.ptr()) && !PyFloat_Check(stop.ptr()) &&
+                             !PyFloat_Check(step.ptr());
+          const double a = stop.is_none() ? 0 : py::cast<double>(start);
+          const double b = py::cast<double>(stop.is_none() ? start : stop);
+          return arange(a, b, py::cast<double>(step),
+                        dtype.value_or(whole ? DType::kI64 : DType::kF32));
+        },
+        py::arg("start"), py::arg("stop") = py::none(), py::arg("step") = 1, py::kw_only(),
+        py::arg("dtype") = py::none(), py::arg("device") = py::none(),
+        "Evenly spaced values from start up to, not including, stop; arange(n) starts at 0.");
+  m.def("linspace",
+        [](double start, double stop, int64_t num, OptDType dtype, bool endpoint) {
+          return linspace(start, stop, num, dtype.value_or(DType::kF32), endpoint);
+        },
+        py::arg("start"), py::arg("stop"), py::arg("num"), py::kw_only(),
+        py::arg("dtype") = py::none(), py::arg("endpoint") = true,
+        "num evenly spaced values from start to stop.");
+  m.def("eye",
+        [](int64_t rows, std::optional<int64_t> columns, int64_t k, OptDType dtype) {
+          return eye(rows, columns.value_or(rows), k, dtype.value_or(DType::kF32));
+        },
+        py::arg("n_rows"), py::arg("n_cols") = py::none(), py::kw_only(), py::arg("k") = 0,
+        py::arg("dtype") = py::none(), "Ones on diagonal k, zeros elsewhere.");
+}
+
+// A function of module and class whose last arguments need conversion from Python first.
+template <class F, class... Extra>
+void def_pair(py::module_& m, TensorClass& cls, const char* name, F fn, const char* doc,
+              const Extra&... extra) {
+  m.def(name, fn, py::arg("x"), extra..., doc);
+  cls.def(name, fn, extra..., doc);
+}
+
+void bind_shapes(py::module_& m, TensorClass& cls) {
+  m.def("reshape",
+        [](const Tensor& x, const ShapeArg& shape) {
+          OpScope scope;
+          return reshape(x, to_dims(shape));
+        },
+        py::arg("x"), py::arg("shape"),
+        "The same elements in another shape; one size may be -1. A view where memory allows.");
+  m.def("permute_dims",
+        [](const Tensor& x, const std::vector<int64_t>& axes) {
+          OpScope scope;
+          return permute_dims(x, Dims(axes.begin(), axes.end()));
+        },
+        py::arg("x"), py::arg("axes"), "The axes in another order, as a view.");
+  def_both(m, cls, "swapaxes", &swapaxes, "Two axes exchanged, as a view.", py::arg("axis1"),
+           py::arg("axis2"));
+  def_pair(m, cls, "squeeze", [](const Tensor& x, const AxesArg& axis) {
+    OpScope scope;
+    Dims axes;
+    if (axis) {
+      axes = *to_axes(axis);
+    } else {
+      for (int i = 0; i < x.ndim(); ++i) {
+        if (x.shape()[i] == 1) axes.push_back(i);
+      }
+    }
+    return squeeze(x, axes);
+  }, "Axes of size 1 removed: those named, or all.", py::arg("axis") = py::none());
+  def_both(m, cls, "expand_dims", &expand_dims, "A new axis of size 1.", py::arg("axis") = 0);
+  cls.def("unsqueeze", as_op(&expand_dims), py::arg("axis"), "A new axis of size 1.");
+  def_pair(m, cls, "broadcast_to", [](const Tensor& x, const ShapeArg& shape) {
+    OpScope scope;
+    return broadcast_to(x, to_dims(shape));
+  }, "A view of another shape, by broadcasting.", py::arg("shape"));
+  def_pair(m, cls, "flip", [](const Tensor& x, const AxesArg& axis) {
+    OpScope scope;
+    Dims axes;
+    if (axis) {
+      axes = *to_axes(axis);
+    } else {
+      for (int i = 0; i < x.ndim(); ++i) axes.push_back(i);
+    }
+    return flip(x, axes);
+  }, "Elements in reverse order along the axes named, or all; a view.",
+           py::arg("axis") = py::none());
+  def_both(m, cls, "diagonal", &diagonal, "A diagonal of two axes, as the last axis of a view.",
+           py::arg("offset") = 0, py::arg("axis1") = 0, py::arg("axis2") = 1);
+  def_op(m, "concat", &concat, py::arg("arrays"), py::arg("axis") = 0,
+         "Tensors joined along an axis they have.");
+  def_op(m, "stack", &stack, py::arg("arrays"), py::arg("axis") = 0,
+         "Tensors joined along a new axis.");
+}
+
+void bind_reductions(py::module_& m, TensorClass& cls) {
+  using Fn = Tensor (*)(const Tensor&, const Axes&, bool);
+  const auto def_plain = [&](const char* name, Fn fn, const char* doc) {
+    def_pair(m, cls, name, [fn](const Tensor& x, const AxesArg& axis, bool keepdims) {
+      const Axes axes = to_axes(axis);
+      OpScope scope;
+      return fn(x, axes, keepdims);
+    }, doc, py::arg("axis") = py::none(), py::arg("keepdims") = false);
+  };
+  def_plain("mean", &mean, "Mean over the axes named, or all. Accumulates in float64.");
+  def_plain("max", &zoo::max, "Largest element; NaN if there is one.");
+  def_plain("min", &zoo::min, "Smallest element; NaN if there is one.");
+  def_plain("any", &any, "Whether any element is true.");
+  def_plain("all", &all, "Whether all elements are true.");
+  using TypedFn = Tensor (*)(const Tensor&, const Axes&, bool, OptDType);
+  const auto def_typed = [&](const char* name, TypedFn fn, const char* doc) {
+    def_pair(m, cls, name,
+             [fn](const Tensor& x, const AxesArg& axis, bool keepdims, OptDType dtype) {
+               const Axes axes = to_axes(axis);
+               OpScope scope;
+               return fn(x, axes, keepdims, dtype);
+             },
+             doc, py::arg("axis") = py::none(), py::arg("keepdims") = false,
+             py::arg("dtype") = py::none());
+  };
+  def_typed("sum", &sum, "Sum over the axes named, or all. Accumulates in float64 or int64.");
+  def_typed("prod", &prod, "Product over the axes named, or all.");
+  using SpreadFn = Tensor (*)(const Tensor&, const Axes&, double, bool);
+  const auto def_spread = [&](const char* name, SpreadFn fn, const char* doc) {
+    def_pair(m, cls, name,
+             [fn](const Tensor& x, const AxesArg& axis, double correction, bool keepdims) {
+               const Axes axes = to_axes(axis);
+               OpScope scope;
+               return fn(x, axes, correction, keepdims);
+             },
+             doc, py::arg("axis") = py::none(), py::arg("correction") = 0.0,
+             py::arg("keepdims") = false);
+  };
+  def_spread("var", &var, "Variance; divides by n - correction.");
+  def_spread("std", &zoo::std, "Standard deviation; divides by n - correction.");
+  def_both(m, cls, "argmax", &argmax, "Position of the first largest element.",
+           py::arg("axis") = py::none(), py::arg("keepdims") = false);
+  def_both(m, cls, "argmin", &argmin, "Position of the first smallest element.",
+           py::arg("axis") = py::none(), py::arg("keepdims") = false);
+}
+
+}  // namespace
+
+void bind_functions(py::module_& m, TensorClass& cls) {
+  bind_creation(m);
+  bind_shapes(m, cls);
+  bind_reductions(m, cls);
+  m.def("matmul", as_op(&matmul), py::arg("a"), py::arg("b"),
+        "Matrix product; leading axes broadcast, a 1-d operand is a vector.");
+  def_op(m, "linear", +[](const Tensor& x, const Tensor& w, const std::optional<Tensor>& b) {
+    return linear(x, w, or_none(b));
+  }, py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(),
+         "x W^T + b for x (..., in), weight (out, in), bias (out,).");
+  def_op(m, "conv2d",
+         +[](const Tensor& x, const Tensor& w, const std::optional<Tensor>& b,
+             std::array<int64_t, 2> stride, std::array<int64_t, 2> padding,
+             std::array<int64_t, 2> dilation, int64_t groups) {
+           Conv2dOptions o;
+           std::copy(stride.begin(), stride.end(), o.stride);
+           std::copy(padding.begin(), padding.end(), o.padding);
+           std::copy(dilation.begin(), dilation.end(), o.dilation);
+           o.groups = groups;
+           return conv2d(x, w, or_none(b), o);
+         },
+         py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(),
+         py::arg("stride") = std::array<int64_t, 2>{1, 1},
+         py::arg("padding") = std::array<int64_t, 2>{0, 0},
+         py::arg("dilation") = std::array<int64_t, 2>{1, 1}, py::arg("groups") = 1,
+         "Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).");
+  m.def("where",
+        [](const Tensor& condition, py::handle a, py::handle b) {
+          const bool a_first = py::isinstance<TensorImpl>(a);
+          check<TypeError>(a_first || py::isinstance<TensorImpl>(b),
+                           "where: expected at least one engine.Tensor to choose from");
+          const Tensor like(py::cast<TensorImpl*>(a_first ? a : b));
+          const auto left = to_operand(a, like), right = to_operand(b, like);
+          check<TypeError>(left && right, "where: expected tensors or numbers");
+          OpScope scope;
+          return where(condition, *left, *right);
+        },
+        py::arg("condition"), py::arg("a"), py::arg("b"), "a where condition holds, else b.");
+  def_op(m, "take", &take, py::arg("x"), py::arg("indices"), py::kw_only(), py::arg("axis") = 0,
+         "The elements of x at integer positions along an axis.");
+  m.def("nonzero",
+        [](const Tensor& x) { return py::tuple(py::cast(nonzero(x))); }, py::arg("x"),
+        "Positions of the nonzero elements, one int64 tensor per axis.");
+  const auto clip_fn = [](const Tensor& x, py::handle low, py::handle high) {
+    const auto bound = [&](py::handle h) {
+      return h.is_none() ? std::optional<Tensor>() : to_operand(h, x);
+    };
+    const auto lo = bound(low), hi = bound(high);
+    OpScope scope;
+    // NaN compares false and stays; a bound itself passes its gradient on.
+    Tensor y = x;
+    if (lo) y = where(less(y, *lo), *lo, y);
+    if (hi) y = where(greater(y, *hi), *hi, y);
+    return y;
+  };
+  def_pair(m, cls, "clip", clip_fn, "Elements limited to [min, max]; NaN stays NaN.",
+           py::arg("min") = py::none(), py::arg("max") = py::none());
+}
+
+}  // namespace zoo

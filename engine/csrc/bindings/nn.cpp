@@ -1,0 +1,122 @@
+// Operations of neural networks.
+#include "bindings/bind.h"
+
+namespace zoo {
+namespace {
+
+using OptTensor = std::optional<Tensor>;
+using Pair = std::array<int64_t, 2>;
+
+Pool2dOptions pool_options(const Pair& kernel, const Pair& stride, const Pair& padding,
+                           bool ceil_mode) {
+  Pool2dOptions o;
+  for (int d = 0; d < 2; ++d) {
+    o.kernel[d] = kernel[d];
+    o.stride[d] = stride[d];
+    o.padding[d] = padding[d];
+  }
+  o.ceil_mode = ceil_mode;
+  return o;
+}
+
+void bind_norms(py::module_& m) {
+  def_op(m, "batch_norm",
+         +[](const Tensor& x, const OptTensor& weight, const OptTensor& bias,
+             const OptTensor& running_mean, const OptTensor& running_var, bool training,
+             double momentum, double eps, const OptTensor& residual, bool relu) {
+           return batch_norm(x, or_none(weight), or_none(bias), or_none(running_mean),
+                             or_none(running_var), or_none(residual),
+                             {training, momentum, eps, relu});
+         },
+         py::arg("x"), py::arg("weight") = py::none(), py::arg("bias") = py::none(),
+         py::arg("running_mean") = py::none(), py::arg("running_var") = py::none(),
+         py::arg("training") = false, py::arg("momentum") = 0.1, py::arg("eps") = 1e-5,
+         py::arg("residual") = py::none(), py::arg("relu") = false,
+         "act((x - mean) / sqrt(var + eps) * weight + bias + residual) by channel (axis 1) of x, "
+         "(N, C), (N, C, L) or (N, C, H, W); act is ReLU or nothing. In training from the batch's "
+         "own statistics, which also move the running ones, in place, by momentum; else from the "
+         "running ones. Ioffe and Szegedy, arXiv:1502.03167.");
+  def_op(m, "layer_norm",
+         +[](const Tensor& x, const std::vector<int64_t>& shape, const OptTensor& weight,
+             const OptTensor& bias, double eps) {
+           return layer_norm(x, Dims(shape.begin(), shape.end()), or_none(weight), or_none(bias),
+                             eps);
+         },
+         py::arg("x"), py::arg("normalized_shape"), py::arg("weight") = py::none(),
+         py::arg("bias") = py::none(), py::arg("eps") = 1e-5,
+         "(x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are "
+         "normalized_shape. Ba et al., arXiv:1607.06450.");
+}
+
+void bind_pools(py::module_& m) {
+  def_op(m, "max_pool2d",
+         +[](const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation,
+             bool ceil_mode) {
+           Pool2dOptions o = pool_options(kernel, stride, padding, ceil_mode);
+           std::copy(dilation.begin(), dilation.end(), o.dilation);
+           return max_pool2d(x, o);
+         },
+         py::arg("x"), py::arg("kernel"), py::arg("stride"), py::arg("padding") = Pair{0, 0},
+         py::arg("dilation") = Pair{1, 1}, py::arg("ceil_mode") = false,
+         "Largest element of each window of x (N, C, H, W); NaN if there is one. Padding never "
+         "wins; the gradient goes to the first largest element.");
+  def_op(m, "avg_pool2d",
+         +[](const Tensor& x, Pair kernel, Pair stride, Pair padding, bool ceil_mode,
+             bool count_include_pad) {
+           Pool2dOptions o = pool_options(kernel, stride, padding, ceil_mode);
+           o.count_include_pad = count_include_pad;
+           return avg_pool2d(x, o);
+         },
+         py::arg("x"), py::arg("kernel"), py::arg("stride"), py::arg("padding") = Pair{0, 0},
+         py::arg("ceil_mode") = false, py::arg("count_include_pad") = true,
+         "Mean of each window of x (N, C, H, W); zeros of the padding count unless "
+         "count_include_pad is False.");
+  def_op(m, "adaptive_avg_pool2d",
+         +[](const Tensor& x, Pair size) { return adaptive_avg_pool2d(x, size[0], size[1]); },
+         py::arg("x"), py::arg("output_size"),
+         "Means of x (N, C, H, W) over as many windows as output_size (rows, columns) says; "
+         "window k covers floor(k H / rows) to ceil((k + 1) H / rows).");
+}
+
+void bind_losses(py::module_& m) {
+  def_op(m, "softmax", &softmax, py::arg("x"), py::arg("axis") = -1,
+         "exp(x) / sum(exp(x)) along an axis, without overflow.");
+  def_op(m, "log_softmax", &log_softmax, py::arg("x"), py::arg("axis") = -1,
+         "log(softmax(x)) along an axis, exact where softmax underflows.");
+  def_op(m, "cross_entropy",
+         +[](const Tensor& logits, const Tensor& target, const OptTensor& weight,
+             int64_t ignore_index, const std::string& reduction, double label_smoothing) {
+           return cross_entropy(logits, target, or_none(weight),
+                                {ignore_index, reduction, label_smoothing});
+         },
+         py::arg("logits"), py::arg("target"), py::arg("weight") = py::none(),
+         py::arg("ignore_index") = -100, py::arg("reduction") = "mean",
+         py::arg("label_smoothing") = 0.0,
+         "-log softmax(logits)[target] for logits (N, C, ...) and target (N, ...) of class "
+         "numbers. 'mean' divides by the sum of the weights of the targets; targets equal to "
+         "ignore_index count for nothing. label_smoothing s moves s of each target's mass evenly "
+         "to all classes (Szegedy et al., arXiv:1512.00567).");
+}
+
+}  // namespace
+
+void bind_nn(py::module_& m) {
+  bind_norms(m);
+  bind_pools(m);
+  bind_losses(m);
+  def_op(m, "dropout",
+         +[](const Tensor& x, double p, Generator* generator) {
+           return dropout(x, p, generator ? *generator : default_generator());
+         },
+         py::arg("x"), py::arg("p"), py::arg("generator") = py::none(),
+         "Each element becomes 0 with probability p and is divided by 1 - p otherwise. The mask "
+         "is drawn again in the backward pass instead of kept. Srivastava et al., JMLR 15 (2014).");
+  def_op(m, "embedding", &embedding, py::arg("weight"), py::arg("idx"),
+         "Rows of weight (V, D) by number: shape idx.shape + (D,). Gradients of repeated rows add "
+         "up.");
+  def_op(m, "normalize_images", &normalize_images, py::arg("x"), py::arg("mean"), py::arg("std"),
+         "(x / 255 - mean) / std by channel, for uint8 pictures (N, C, H, W) with any strides: "
+         "float32, channels-last.");
+}
+
+}  // namespace zoo

@@ -1,0 +1,192 @@
+// numpy at home: arrays in and out without copies, and asarray.
+#include "bindings/bind.h"
+
+namespace zoo {
+namespace {
+
+py::module_ numpy() { return py::module_::import("numpy"); }
+
+// Drops a Python reference from any thread; after the interpreter is gone, nothing is left to do.
+std::function<void()> keeper(py::object owner) {
+  PyObject* p = owner.release().ptr();
+  return [p] {
+    if (!Py_IsInitialized()) return;
+    py::gil_scoped_acquire lock;
+    Py_DECREF(p);
+  };
+}
+
+Tensor from_numpy(py::handle source) {
+  check<TypeError>(py::isinstance<py::array>(source), "from_numpy: expected a numpy array, got ",
+                   py::cast<std::string>(py::str(py::type::handle_of(source).attr("__name__"))));
+  auto array = py::reinterpret_borrow<py::array>(source);
+  const auto descr = array.dtype();
+  if (!py::cast<bool>(descr.attr("isnative"))) {
+    array = array.attr("astype")(descr.attr("newbyteorder")("="));
+  }
+  const DType dtype = dtype_from(array.dtype());
+  const int64_t size = itemsize(dtype);
+  Dims shape, strides;
+  for (py::ssize_t i = 0; i < array.ndim(); ++i) {
+    shape.push_back(array.shape(i));
+    const int64_t step = array.strides(i);
+    if (step % size != 0 && array.shape(i) > 1) {
+      // A field of a structured array, say: no tensor can point into that.
+      return from_numpy(array.attr("copy")());
+    }
+    strides.push_back(array.shape(i) > 1 ? step / size : 1);
+  }
+  if (reinterpret_cast<uintptr_t>(array.data()) % static_cast<uintptr_t>(size) != 0) {
+    return from_numpy(array.attr("copy")());
+  }
+  const bool read_only = !array.writeable();
+  void* data = const_cast<void*>(array.data());
+  auto storage = make_ref<Storage>(data, static_cast<size_t>(array.nbytes()), Device{}, read_only,
+                                   keeper(array));
+  return Tensor(make_ref<TensorImpl>(std::move(storage), dtype, shape, strides, 0));
+}
+
+py::dtype numpy_dtype(DType t) {
+  check<TypeError>(t != DType::kBF16,
+                   "numpy: there is no numpy dtype for bfloat16; use .astype(engine.float32) first");
+  return py::dtype(t == DType::kBool ? "bool" : dtype_name(t));
+}
+
+py::array to_numpy(const Tensor& t) {
+  check<AutogradError>(!t.requires_grad(), "numpy: this tensor requires gradients, which numpy "
+                       "would not record; use .detach().numpy()");
+  std::vector<py::ssize_t> shape(t.shape().begin(), t.shape().end());
+  std::vector<py::ssize_t> strides;
+  for (int64_t s : t.strides()) strides.push_back(s * itemsize(t.dtype()));
+  py::array out(numpy_dtype(t.dtype()), shape, strides, t.data(), py::cast(t));
+  if (t.storage()->read_only()) out.attr("flags").attr("writeable") = false;
+  return out;
+}
+
+// What the array protocol asks for: a view if it may be one, converted if need be.
+py::object array_protocol(const Tensor& t, const py::object& dtype, const py::object& copy) {
+  py::object array = to_numpy(t);
+  if (!dtype.is_none() && !py::dtype::from_args(dtype).equal(array.attr("dtype"))) {
+    check(copy.is_none() || py::cast<bool>(copy), "asarray: a change of dtype needs a copy");
+    return array.attr("astype")(dtype);
+  }
+  if (!copy.is_none() && py::cast<bool>(copy)) return array.attr("copy")();
+  return array;
+}
+
+py::object item(const Tensor& t) {
+  check(t.numel() == 1, "item: expected a single element, got shape ", to_string(t.shape()));
+  const Tensor wide = t.dtype() == DType::kBF16 ? astype(detach(t), DType::kF32) : detach(t);
+  return to_numpy(wide).attr("item")();
+}
+
+}  // namespace
+
+Tensor to_tensor(py::handle h, std::optional<DType> dtype, std::optional<bool> copy) {
+  Tensor t;
+  bool made = false;
+  if (py::isinstance<TensorImpl>(h)) {
+    t = Tensor(h.cast<TensorImpl*>());
+  } else if (py::isinstance<py::array>(h)) {
+    t = from_numpy(h);
+  } else {
+    py::object array;
+    if (py::isinstance<py::list>(h) || py::isinstance<py::tuple>(h)) {
+      // Tensors inside a list count as the arrays they are.
+      array = numpy().attr("array")(h);
+    } else {
+      array = numpy().attr("asarray")(h);
+    }
+    const auto kind = py::cast<std::string>(array.attr("dtype").attr("kind"));
+    check<TypeError>(kind != "O" && kind != "U" && kind != "S", "asarray: cannot make a tensor of ",
+                     py::cast<std::string>(py::repr(h)).substr(0, 80));
+    t = from_numpy(array);
+    // Python numbers take the default dtypes; numpy scalars keep their own.
+    const bool numpy_scalar = py::isinstance(h, numpy().attr("generic"));
+    if (!dtype && !numpy_scalar && t.dtype() == DType::kF64) t = astype(t, DType::kF32);
+    made = true;
+  }
+  const bool converts = dtype && *dtype != t.dtype();
+  check(!(copy == false && converts), "asarray: a change of dtype needs a copy, and copy=False");
+  if (converts) return astype(t, *dtype);
+  return copy == true && !made ? clone(t) : t;
+}
+
+std::optional<Tensor> to_operand(py::handle h, const Tensor& like) {
+  if (py::isinstance<TensorImpl>(h)) return Tensor(h.cast<TensorImpl*>());
+  if (PyBool_Check(h.ptr())) return scalar(h.ptr() == Py_True, DType::kBool);
+  if (PyLong_CheckExact(h.ptr())) {
+    // A Python number is weak: it takes the dtype of the tensor it meets.
+    const DType dtype = is_bool(like.dtype()) ? DType::kI64 : like.dtype();
+    if (is_floating(dtype)) return scalar(PyLong_AsDouble(h.ptr()), dtype);
+    int overflow = 0;
+    const long long v = PyLong_AsLongLongAndOverflow(h.ptr(), &overflow);
+    if (overflow == 0 && v > -(1LL << 53) && v < (1LL << 53)) {
+      return scalar(static_cast<double>(v), dtype);
+    }
+    return to_tensor(h, dtype);
+  }
+  if (PyFloat_CheckExact(h.ptr())) {
+    const DType dtype = is_floating(like.dtype()) ? like.dtype() : DType::kF32;
+    return scalar(PyFloat_AS_DOUBLE(h.ptr()), dtype);
+  }
+  if (py::isinstance<py::array>(h)) return from_numpy(h);
+  if (PyNumber_Check(h.ptr()) && !PyComplex_Check(h.ptr()) &&
+      py::isinstance(h, numpy().attr("generic"))) {
+    return from_numpy(numpy().attr("asarray")(h));
+  }
+  return std::nullopt;
+}
+
+void bind_numpy(py::module_& m, TensorClass& cls) {
+  m.def("from_numpy", &from_numpy, py::arg("array"),
+        "A tensor over the memory of a numpy array, without a copy: a change in one shows in the "
+        "other. Negative steps and read-only arrays are fine (the tensor then refuses in-place "
+        "changes). Arrays that no tensor can point into (foreign byte order, steps that are no "
+        "multiple of the element) are copied.");
+  m.def(
+      "asarray",
+      [](py::handle obj, std::optional<DType> dtype, const py::object& device,
+         std::optional<bool> copy) {
+        check<NotImplemented>(device.is_none() || py::cast<std::string>(py::str(device)) == "cpu",
+                              "asarray: device '",
+                              py::cast<std::string>(py::str(device)), "' is not in this build");
+        return to_tensor(obj, dtype, copy);
+      },
+      py::arg("obj"), py::kw_only(), py::arg("dtype") = py::none(),
+      py::arg("device") = py::none(), py::arg("copy") = py::none(),
+      "A tensor of a number, a nested list, a numpy array or a tensor. Python floats become "
+      "float32, integers int64; arrays keep their dtype and share memory unless copy=True.\n\n"
+      ">>> engine.asarray([[1.0, 2.0]]).shape\n(1, 2)");
+  cls.def("numpy", &to_numpy,
+          "A numpy array over the same memory. Raises AutogradError if gradients are required.")
+      .def("__array__", &array_protocol, py::arg("dtype") = py::none(),
+           py::arg("copy") = py::none())
+      .def("item", &item, "The single element as a Python number.")
+      .def("tolist",
+           [](const Tensor& t) {
+             const Tensor wide =
+                 t.dtype() == DType::kBF16 ? astype(detach(t), DType::kF32) : detach(t);
+             return py::object(to_numpy(wide).attr("tolist")());
+           },
+           "The elements as nested Python lists.")
+      .def("__float__", [](const Tensor& t) { return py::float_(item(t)); })
+      .def("__int__", [](const Tensor& t) { return py::int_(item(t)); })
+      .def("__index__",
+           [](const Tensor& t) {
+             check<TypeError>(is_integral(t.dtype()) && t.ndim() == 0,
+                              "index: only a 0-d integer tensor is an index, this one is ",
+                              describe(t));
+             return py::int_(item(t));
+           })
+      .def("__bool__", [](const Tensor& t) {
+        check(t.numel() == 1, "bool: a tensor of shape ", to_string(t.shape()),
+              " is neither true nor false; use engine.any or engine.all");
+        return py::cast<bool>(py::bool_(item(t)));
+      });
+  // Makes numpy leave `array + tensor` to the tensor.
+  cls.attr("__array_ufunc__") = py::none();
+  cls.attr("__array_priority__") = 1000;
+}
+
+}  // namespace zoo

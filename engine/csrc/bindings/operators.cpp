@@ -1,0 +1,129 @@
+// Python's operators, and every row of ops/pointwise.def as function and method.
+#include "bindings/bind.h"
+
+namespace zoo {
+namespace {
+
+using BinaryFn = Tensor (*)(const Tensor&, const Tensor&);
+
+py::object not_implemented() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
+
+template <bool kReflected>
+auto operator_method(BinaryFn fn) {
+  return [fn](const Tensor& self, py::handle other) -> py::object {
+    const auto operand = to_operand(other, self);
+    if (!operand) return not_implemented();
+    Tensor out;
+    {
+      OpScope scope;
+      out = kReflected ? fn(*operand, self) : fn(self, *operand);
+    }
+    return py::cast(out);
+  };
+}
+
+auto inplace_method(const char* op) {
+  return [op](const Tensor& self, py::handle other) -> py::object {
+    const auto operand = to_operand(other, self);
+    if (!operand) return not_implemented();
+    Tensor out;
+    {
+      OpScope scope;
+      out = binary_inplace(op, self, *operand);
+    }
+    return py::cast(out);
+  };
+}
+
+// a and b may be tensors or numbers; at least one is a tensor.
+auto binary_function(const char* name, BinaryFn fn) {
+  return [name, fn](py::handle a, py::handle b) {
+    const bool a_first = py::isinstance<TensorImpl>(a);
+    check<TypeError>(a_first || py::isinstance<TensorImpl>(b), name,
+                     ": expected at least one engine.Tensor; convert with engine.asarray");
+    const Tensor like(py::cast<TensorImpl*>(a_first ? a : b));
+    const auto left = to_operand(a, like), right = to_operand(b, like);
+    check<TypeError>(left && right, name, ": expected tensors or numbers, got ",
+                     py::cast<std::string>(py::repr(a_first ? b : a)).substr(0, 80));
+    OpScope scope;
+    return fn(*left, *right);
+  };
+}
+
+}  // namespace
+
+void bind_operators(py::module_& m, TensorClass& cls) {
+#define ZOO_UNARY(name, forward, gradient, saves, domain, doc) \
+  def_both(m, cls, #name, &zoo::name, doc ". Elementwise.");
+#define ZOO_PREDICATE(name, expression, doc) def_both(m, cls, #name, &zoo::name, doc ". Elementwise; bool.");
+#define ZOO_BINARY(name, forward, ga, gb, saves, domain, doc)                        \
+  m.def(#name, binary_function(#name, &zoo::name), py::arg("a"), py::arg("b"),       \
+        doc ". Elementwise, with broadcasting.");
+#define ZOO_COMPARE(name, expression, doc)                                           \
+  m.def(#name, binary_function(#name, &zoo::name), py::arg("a"), py::arg("b"),       \
+        doc ". Elementwise, with broadcasting; bool.");
+#define ZOO_BITWISE(name, expression, doc)                                           \
+  m.def(#name, binary_function(#name, &zoo::name), py::arg("a"), py::arg("b"),       \
+        doc ". Elementwise, with broadcasting; integers or bool.");
+#include "ops/pointwise.def"
+
+  m.def("leaky_relu",
+        [](const Tensor& x, double negative_slope) {
+          OpScope scope;
+          return leaky_relu(x, negative_slope);
+        },
+        py::arg("x"), py::arg("negative_slope") = 0.01,
+        "x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.");
+
+  const auto arithmetic = [&](const char* name, const char* reflected, BinaryFn fn) {
+    cls.def(name, operator_method<false>(fn), py::arg("other"), py::is_operator());
+    cls.def(reflected, operator_method<true>(fn), py::arg("other"), py::is_operator());
+  };
+  arithmetic("__add__", "__radd__", &add);
+  arithmetic("__sub__", "__rsub__", &subtract);
+  arithmetic("__mul__", "__rmul__", &multiply);
+  arithmetic("__truediv__", "__rtruediv__", &divide);
+  arithmetic("__floordiv__", "__rfloordiv__", &floor_divide);
+  arithmetic("__mod__", "__rmod__", &remainder);
+  arithmetic("__pow__", "__rpow__", &pow);
+  arithmetic("__matmul__", "__rmatmul__", &matmul);
+  arithmetic("__and__", "__rand__", &bitwise_and);
+  arithmetic("__or__", "__ror__", &bitwise_or);
+  arithmetic("__xor__", "__rxor__", &bitwise_xor);
+  cls.def("__eq__", operator_method<false>(&equal), py::is_operator())
+      .def("__ne__", operator_method<false>(&not_equal), py::is_operator())
+      .def("__lt__", operator_method<false>(&less), py::is_operator())
+      .def("__le__", operator_method<false>(&less_equal), py::is_operator())
+      .def("__gt__", operator_method<false>(&greater), py::is_operator())
+      .def("__ge__", operator_method<false>(&greater_equal), py::is_operator())
+      .def("__neg__", as_op(&negative))
+      .def("__abs__", as_op(&zoo::abs))
+      .def("__pos__", [](const Tensor& t) { return t; })
+      .def("__invert__", [](const Tensor& t) {
+        OpScope scope;
+        if (is_bool(t.dtype())) return logical_not(t);
+        check<TypeError>(is_integral(t.dtype()), "~: expected integers or bool, got ",
+                         dtype_name(t.dtype()));
+        return bitwise_xor(t, full({}, -1, t.dtype()));
+      });
+
+  const struct {
+    const char *op, *dunder, *method, *doc;
+  } inplace[] = {
+      {"add", "__iadd__", "add_", "Adds other to this tensor in place."},
+      {"subtract", "__isub__", "sub_", "Subtracts other from this tensor in place."},
+      {"multiply", "__imul__", "mul_", "Multiplies this tensor by other in place."},
+      {"divide", "__itruediv__", "div_", "Divides this tensor by other in place."},
+      {"pow", "__ipow__", "pow_", "Raises this tensor to a power in place."},
+      {"floor_divide", "__ifloordiv__", "floor_divide_", "Floor division in place."},
+      {"remainder", "__imod__", "remainder_", "Remainder in place."},
+      {"maximum", nullptr, "maximum_", "The larger of this tensor and other, in place."},
+      {"minimum", nullptr, "minimum_", "The smaller of this tensor and other, in place."},
+  };
+  for (const auto& row : inplace) {
+    cls.def(row.method, inplace_method(row.op), py::arg("other"), row.doc);
+    if (row.dunder) cls.def(row.dunder, inplace_method(row.op), py::arg("other"), py::is_operator());
+  }
+}
+
+}  // namespace zoo

@@ -1,0 +1,205 @@
+// The Tensor class: attributes, layout, conversion, in-place methods.
+#include "bindings/bind.h"
+
+namespace zoo {
+namespace {
+
+MemoryFormat format_from(const std::string& name) {
+  if (name == "contiguous") return MemoryFormat::kContiguous;
+  check(name == "channels_last", "memory_format: expected 'contiguous' or 'channels_last', got '",
+        name, "'");
+  return MemoryFormat::kChannelsLast;
+}
+
+py::tuple to_tuple(const Dims& dims) {
+  py::tuple out(dims.size());
+  for (int i = 0; i < dims.size(); ++i) out[i] = dims[i];
+  return out;
+}
+
+Tensor to(const Tensor& t, py::handle target) {
+  if (py::isinstance<py::str>(target)) {
+    const auto text = py::cast<std::string>(target);
+    if (text == "cpu" || text == "cpu:0") return t;
+    check<NotImplemented>(text.rfind("cuda", 0) != 0, "to: device '", text,
+                          "' is not in this build; only 'cpu' is");
+  }
+  const DType dtype = dtype_from(target);
+  OpScope scope;
+  return astype(t, dtype);
+}
+
+Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
+  if (t.ndim() == 0) return reshape(t, {1});
+  const int a = normalize_axis("flatten", start, t.ndim());
+  const int b = normalize_axis("flatten", end, t.ndim());
+  check(a <= b, "flatten: start_dim ", start, " lies behind end_dim ", end);
+  Dims shape;
+  for (int i = 0; i < t.ndim(); ++i) {
+    if (i > a && i <= b) {
+      shape.back() *= t.shape()[i];
+    } else {
+      shape.push_back(t.shape()[i]);
+    }
+  }
+  return reshape(t, shape);
+}
+
+void set_requires_grad(TensorImpl& self, bool on) {
+  const Tensor t(&self);
+  check<TypeError>(!on || is_floating(t.dtype()),
+                   "requires_grad: only floating-point tensors have gradients, this one is ",
+                   dtype_name(t.dtype()));
+  check<AutogradError>(on || !t.grad_fn(),
+                       "requires_grad: this tensor is the result of ",
+                       t.grad_fn() ? t.grad_fn()->where() : std::string(),
+                       " and keeps requiring gradients; use detach()");
+  if (!t.grad_fn() && (on || self.meta)) self.autograd().requires_grad = on;
+}
+
+void set_grad(TensorImpl& self, const std::optional<Tensor>& grad) {
+  check(!grad || (grad->shape() == self.shape && grad->dtype() == self.dtype),
+        "grad: expected ", describe(Tensor(&self)), ", got ",
+        grad ? describe(*grad) : std::string());
+  if (grad || self.meta) self.autograd().grad = or_none(grad);
+}
+
+std::string representation(const Tensor& t) {
+  const auto numpy = py::module_::import("numpy");
+  const Tensor shown = t.dtype() == DType::kBF16 ? astype(detach(t), DType::kF32) : detach(t);
+  const auto text = py::cast<std::string>(numpy.attr("array2string")(
+      py::cast(shown).attr("numpy")(), py::arg("separator") = ", ", py::arg("prefix") = "Tensor(",
+      py::arg("threshold") = 1000));
+  std::string out = "Tensor(" + text + ", dtype=" + dtype_name(t.dtype());
+  if (t.grad_fn()) {
+    out += std::string(", grad_fn=") + t.grad_fn()->name();
+  } else if (t.requires_grad()) {
+    out += ", requires_grad=True";
+  }
+  return out + ")";
+}
+
+Tensor method_reshape(const Tensor& t, const py::args& args) {
+  Dims shape;
+  const bool one = args.size() == 1 && !PyIndex_Check(py::object(args[0]).ptr());
+  const py::object source = one ? py::object(args[0]) : py::object(args);
+  for (py::handle h : source) shape.push_back(py::cast<int64_t>(h));
+  OpScope scope;
+  return reshape(t, shape);
+}
+
+Tensor method_permute(const Tensor& t, const py::args& args) {
+  Dims axes;
+  const bool one = args.size() == 1 && !PyIndex_Check(py::object(args[0]).ptr());
+  const py::object source = one ? py::object(args[0]) : py::object(args);
+  for (py::handle h : source) axes.push_back(py::cast<int64_t>(h));
+  OpScope scope;
+  return permute_dims(t, axes);
+}
+
+Tensor zero_(const Tensor& t) {
+  check_inplace("zero_", t, false);
+  t.storage()->bump_version();
+  return fill_(t, 0);
+}
+
+Tensor checked_fill(const Tensor& t, double value) {
+  check_inplace("fill_", t, false);
+  t.storage()->bump_version();
+  return fill_(t, value);
+}
+
+void bind_attributes(TensorClass& cls) {
+  cls.def_property_readonly("shape", [](const Tensor& t) { return to_tuple(t.shape()); },
+                            "Sizes of the axes, a tuple.")
+      .def_property_readonly("dtype", [](const Tensor& t) { return t.dtype(); }, "Type of the elements.")
+      .def_property_readonly("ndim", [](const Tensor& t) { return t.ndim(); }, "Number of axes.")
+      .def_property_readonly("size", [](const Tensor& t) { return t.numel(); },
+                             "Number of elements.")
+      .def_property_readonly("nbytes",
+                             [](const Tensor& t) { return t.numel() * itemsize(t.dtype()); },
+                             "Bytes the elements take.")
+      .def_property_readonly("device",
+                             [](const Tensor& t) { return device_type_name(t.device().type); },
+                             "Where the elements live, 'cpu' or 'cuda'.")
+      .def_property("requires_grad", [](const TensorImpl& t) {
+            return Tensor(const_cast<TensorImpl*>(&t)).requires_grad();
+          }, &set_requires_grad, "Whether operations on this tensor are recorded.")
+      .def_property("grad", [](TensorImpl& t) { return Tensor(&t).grad(); }, &set_grad,
+                    "The gradient that backward() accumulated, or None.")
+      .def_property_readonly("is_leaf", [](const Tensor& t) { return !t.grad_fn(); },
+                             "Whether no recorded operation made this tensor.")
+      .def_property_readonly(
+          "grad_fn",
+          [](const Tensor& t) -> py::object {
+            if (!t.grad_fn()) return py::none();
+            return py::str(t.grad_fn()->name());
+          },
+          "Name of the recorded operation that made this tensor, or None.")
+      .def_property_readonly("version", [](const Tensor& t) { return t.storage()->version(); },
+                             "How often the memory was changed in place.")
+      .def("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); },
+           "Address of the first element.")
+      .def("strides", [](const Tensor& t) { return to_tuple(t.strides()); },
+           "Steps from one element to the next along each axis, in elements.")
+      .def("is_contiguous",
+           [](const Tensor& t, const std::string& f) { return t.is_contiguous(format_from(f)); },
+           py::arg("memory_format") = "contiguous",
+           "Whether memory is in row-major order, or with 'channels_last' in NHWC order.")
+      .def_property_readonly("T", [](const Tensor& t) {
+            OpScope scope;
+            Dims axes;
+            for (int i = t.ndim() - 1; i >= 0; --i) axes.push_back(i);
+            return permute_dims(t, axes);
+          }, "The tensor with its axes in reverse order.")
+      .def_property_readonly("mT", [](const Tensor& t) {
+            OpScope scope;
+            return swapaxes(t, -1, -2);
+          }, "The tensor with its last two axes swapped.");
+}
+
+}  // namespace
+
+TensorClass bind_tensor(py::module_& m) {
+  TensorClass cls(m, "Tensor",
+                  "An n-dimensional array that can record what is done to it.\n\n"
+                  "Tensor(t) is a new leaf over the memory of t. Make tensors from data with "
+                  "engine.asarray.\n\n"
+                  ">>> x = engine.asarray([1.0, 2.0])\n>>> x.requires_grad = True");
+  cls.def(py::init([](const Tensor& t) { return alias(t).ref(); }), py::arg("t"));
+  bind_attributes(cls);
+  cls.def("detach", as_op(&detach), "The same memory, outside the graph.")
+      .def("clone", as_op(&clone), "A copy; gradients flow through it.")
+      .def("contiguous",
+           [](const Tensor& t, const std::string& format) {
+             const MemoryFormat f = format_from(format);
+             OpScope scope;
+             return contiguous(t, f);
+           },
+           py::arg("memory_format") = "contiguous",
+           "This tensor if its memory has that order ('contiguous' or 'channels_last'), else a "
+           "copy that has.")
+      .def("astype", as_op(&astype), py::arg("dtype"), "A copy with elements of another dtype.")
+      .def("to", &to, py::arg("target"), "The tensor with another dtype, or on another device.")
+      .def("float", [](const Tensor& t) { OpScope s; return astype(t, DType::kF32); },
+           "A copy in float32.")
+      .def("reshape", &method_reshape,
+           "The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).")
+      .def("permute_dims", &method_permute, "The axes in another order, as a view.")
+      .def("flatten", as_op(&flatten), py::arg("start_dim") = 0, py::arg("end_dim") = -1,
+           "Axes start_dim to end_dim as one.")
+      .def("zero_", as_op(&zero_), "Sets every element to 0.")
+      .def("fill_", as_op(&checked_fill), py::arg("value"), "Sets every element to a number.")
+      .def("copy_", as_op(&copy_), py::arg("source"),
+           "Copies source into this tensor, with conversion and broadcasting.")
+      .def("__repr__", &representation)
+      .def("__len__",
+           [](const Tensor& t) {
+             check<TypeError>(t.ndim() > 0, "len: a 0-d tensor has no length");
+             return t.shape()[0];
+           })
+      .def("__hash__", [](const TensorImpl& t) { return reinterpret_cast<uintptr_t>(&t) >> 4; });
+  return cls;
+}
+
+}  // namespace zoo

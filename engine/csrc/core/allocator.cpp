@@ -1,0 +1,120 @@
+#include "core/allocator.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/errors.h"
+
+namespace zoo {
+namespace {
+
+// Up to a page, sizes round to 64 bytes; above, to an eighth of their power of two: at most 12.5%
+// is lost, and steps of training reuse the same few sizes.
+size_t size_class(size_t bytes) {
+  if (bytes <= 4096) return std::max<size_t>(kAlignment, (bytes + 63) & ~size_t{63});
+  const size_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+// From this size on blocks are aligned to, and advised for, 2 MiB pages: fewer TLB misses are
+// worth 5-20% of a training step.
+constexpr size_t kHugePage = size_t{2} << 20;
+
+struct Arena {
+  std::mutex mutex;
+  std::map<size_t, std::vector<void*>> free_blocks;
+  MemoryStats stats;
+};
+
+Arena& arena() {
+  // Never destroyed: tensors that live in Python modules are freed after static destructors.
+  static Arena* a = [] {
+    auto* made = new Arena;
+    static Arena* for_fork = made;
+    pthread_atfork([] { for_fork->mutex.lock(); }, [] { for_fork->mutex.unlock(); },
+                   [] { for_fork->mutex.unlock(); });
+    return made;
+  }();
+  return *a;
+}
+
+size_t release_free_blocks(Arena& a) {
+  size_t released = 0;
+  for (auto& [size, blocks] : a.free_blocks) {
+    for (void* p : blocks) std::free(p);
+    released += size * blocks.size();
+  }
+  a.free_blocks.clear();
+  a.stats.reserved_bytes -= static_cast<int64_t>(released);
+  return released;
+}
+
+}  // namespace
+
+void* allocate(size_t bytes) {
+  const size_t size = size_class(bytes);
+  auto& a = arena();
+  std::lock_guard lock(a.mutex);
+  ++a.stats.allocations;
+  void* data = nullptr;
+  auto it = a.free_blocks.find(size);
+  if (it != a.free_blocks.end()) {
+    data = it->second.back();
+    it->second.pop_back();
+    if (it->second.empty()) a.free_blocks.erase(it);
+    ++a.stats.cache_hits;
+  } else {
+    const size_t alignment = size >= kHugePage ? kHugePage : kAlignment;
+    auto fresh = [&] { return posix_memalign(&data, alignment, size) == 0; };
+    if (!fresh() && (release_free_blocks(a) == 0 || !fresh())) {
+      throw OutOfMemory(concat_text(
+          "cannot allocate ", size, " bytes: ", a.stats.allocated_bytes,
+          " bytes are held by live tensors. Use a smaller batch size or smaller pictures"));
+    }
+#if defined(MADV_HUGEPAGE)
+    if (size >= kHugePage) madvise(data, size, MADV_HUGEPAGE);
+#endif
+    a.stats.reserved_bytes += static_cast<int64_t>(size);
+    a.stats.peak_reserved_bytes = std::max(a.stats.peak_reserved_bytes, a.stats.reserved_bytes);
+  }
+  a.stats.allocated_bytes += static_cast<int64_t>(size);
+  a.stats.peak_allocated_bytes = std::max(a.stats.peak_allocated_bytes, a.stats.allocated_bytes);
+  return data;
+}
+
+void deallocate(void* data, size_t bytes) noexcept {
+  if (data == nullptr) return;
+  const size_t size = size_class(bytes);
+  auto& a = arena();
+  std::lock_guard lock(a.mutex);
+  a.stats.allocated_bytes -= static_cast<int64_t>(size);
+  a.free_blocks[size].push_back(data);
+}
+
+MemoryStats memory_stats() {
+  auto& a = arena();
+  std::lock_guard lock(a.mutex);
+  return a.stats;
+}
+
+void reset_peak_memory_stats() {
+  auto& a = arena();
+  std::lock_guard lock(a.mutex);
+  a.stats.peak_allocated_bytes = a.stats.allocated_bytes;
+  a.stats.peak_reserved_bytes = a.stats.reserved_bytes;
+}
+
+void empty_cache() {
+  auto& a = arena();
+  std::lock_guard lock(a.mutex);
+  release_free_blocks(a);
+}
+
+}  // namespace zoo

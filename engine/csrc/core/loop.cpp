@@ -1,0 +1,58 @@
+#include "core/loop.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace zoo {
+
+LoopPlan make_loop(const Dims& shape, std::initializer_list<const Tensor*> operands) {
+  LoopPlan plan;
+  plan.numel = shape.product();
+  // Strides of every operand along every axis of the common shape.
+  int64_t strides[kMaxOperands][kMaxDims];
+  for (const Tensor* t : operands) {
+    const int o = plan.operands++;
+    plan.data[o] = t->data<char>();
+    const int shift = shape.size() - t->ndim();
+    for (int i = 0; i < shape.size(); ++i) {
+      const bool spread = i < shift || t->shape()[i - shift] == 1;
+      strides[o][i] = spread ? 0 : t->strides()[i - shift] * itemsize(t->dtype());
+    }
+  }
+  // Innermost first: by the output's steps, and where those tie by the inputs'.
+  int order[kMaxDims];
+  int n = 0;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    if (shape[i] != 1) order[n++] = i;
+  }
+  std::stable_sort(order, order + n, [&](int a, int b) {
+    for (int o = 0; o < plan.operands; ++o) {
+      const int64_t sa = std::abs(strides[o][a]), sb = std::abs(strides[o][b]);
+      if (sa != sb && sa != 0 && sb != 0) return sa < sb;
+    }
+    return false;
+  });
+  for (int k = 0; k < n; ++k) {
+    const int axis = order[k];
+    const int last = plan.ndim - 1;
+    bool merges = last >= 0;
+    for (int o = 0; o < plan.operands && merges; ++o) {
+      merges = strides[o][axis] == plan.strides[o][last] * plan.shape[last];
+    }
+    if (merges) {
+      plan.shape[last] *= shape[axis];
+      continue;
+    }
+    plan.shape[plan.ndim] = shape[axis];
+    for (int o = 0; o < plan.operands; ++o) plan.strides[o][plan.ndim] = strides[o][axis];
+    ++plan.ndim;
+  }
+  if (plan.ndim == 0) {
+    plan.ndim = 1;
+    plan.shape[0] = plan.numel;
+    for (int o = 0; o < plan.operands; ++o) plan.strides[o][0] = 0;
+  }
+  return plan;
+}
+
+}  // namespace zoo

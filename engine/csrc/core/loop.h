@@ -1,0 +1,25 @@
+// How pointwise kernels walk strided operands: axes merged where memory allows, the smallest
+// steps innermost.
+#pragma once
+
+#include <initializer_list>
+
+#include "core/tensor.h"
+
+namespace zoo {
+
+inline constexpr int kMaxOperands = 4;
+
+struct LoopPlan {
+  int operands = 0;
+  int ndim = 0;  // at least 1; axis 0 is the innermost
+  int64_t numel = 0;
+  int64_t shape[kMaxDims];
+  char* data[kMaxOperands];
+  int64_t strides[kMaxOperands][kMaxDims];  // in bytes
+};
+
+// Operands broadcast to `shape`; the first is the output and decides the order of the walk.
+LoopPlan make_loop(const Dims& shape, std::initializer_list<const Tensor*> operands);
+
+}  // namespace zoo

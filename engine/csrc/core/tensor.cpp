@@ -1,0 +1,136 @@
+#include "core/tensor.h"
+
+#include <algorithm>
+
+#include "autograd/node.h"
+
+namespace zoo {
+
+Storage::Storage(size_t bytes, Device device)
+    : data_(allocate(bytes)), bytes_(bytes), device_(device) {}
+
+Storage::Storage(void* data, size_t bytes, Device device, bool read_only,
+                 std::function<void()> free)
+    : data_(data), bytes_(bytes), device_(device), read_only_(read_only), free_(std::move(free)) {}
+
+Storage::~Storage() {
+  if (free_) {
+    free_();
+  } else {
+    deallocate(data_, bytes_);
+  }
+}
+
+TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, Dims shape, Dims strides, int64_t offset)
+    : storage(std::move(storage)), dtype(dtype), shape(shape), strides(strides), offset(offset) {}
+
+AutogradMeta::AutogradMeta() = default;
+AutogradMeta::~AutogradMeta() = default;
+
+AutogradMeta& TensorImpl::autograd() {
+  if (!meta) meta = std::make_unique<AutogradMeta>();
+  return *meta;
+}
+
+TensorImpl::~TensorImpl() {
+  if (meta && meta->accumulator) meta->accumulator->forget_leaf();
+}
+
+Tensor::Tensor(TensorImpl* impl) : impl_(impl) {}
+Tensor::Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+Tensor::Tensor(const Tensor&) = default;
+Tensor::Tensor(Tensor&&) noexcept = default;
+Tensor& Tensor::operator=(const Tensor&) = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+Tensor::~Tensor() = default;
+
+const Dims& Tensor::shape() const { return impl_->shape; }
+const Dims& Tensor::strides() const { return impl_->strides; }
+int64_t Tensor::size(int axis) const {
+  return impl_->shape[normalize_axis("size", axis, impl_->shape.size())];
+}
+int Tensor::ndim() const { return impl_->shape.size(); }
+int64_t Tensor::numel() const { return impl_->shape.product(); }
+int64_t Tensor::offset() const { return impl_->offset; }
+DType Tensor::dtype() const { return impl_->dtype; }
+Device Tensor::device() const { return impl_->storage->device(); }
+const Ref<Storage>& Tensor::storage() const { return impl_->storage; }
+void* Tensor::raw_data() const {
+  return static_cast<char*>(impl_->storage->data()) + impl_->offset * itemsize(impl_->dtype);
+}
+
+namespace {
+
+bool has_strides(const Dims& shape, const Dims& strides, const Dims& expected) {
+  for (int i = 0; i < shape.size(); ++i) {
+    // The stride of a single element is never used; neither is any stride of an empty tensor.
+    if (shape[i] > 1 && strides[i] != expected[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Tensor::is_contiguous(MemoryFormat format) const {
+  if (numel() == 0) return true;
+  if (format == MemoryFormat::kContiguous) {
+    return has_strides(shape(), strides(), contiguous_strides(shape()));
+  }
+  if (ndim() != 4) return false;
+  const Dims& s = shape();
+  return has_strides(s, strides(), {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]});
+}
+
+bool Tensor::is_dense() const {
+  return numel() == 0 || has_strides(shape(), strides(), dense_strides_like(shape(), strides()));
+}
+
+bool Tensor::requires_grad() const {
+  const auto& meta = impl_->meta;
+  return meta && (meta->requires_grad || meta->grad_fn);
+}
+
+const Ref<Node>& Tensor::grad_fn() const {
+  static const Ref<Node> none;
+  return impl_->meta ? impl_->meta->grad_fn : none;
+}
+
+Tensor Tensor::grad() const { return impl_->meta ? impl_->meta->grad : Tensor(); }
+
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype, Device device) {
+  check<NotImplemented>(device.type == DeviceType::kCPU, "no memory on device '",
+                        device_type_name(device.type), "' in this build");
+  int64_t count = 1;
+  for (int64_t d : shape) {
+    check(d >= 0, "a shape holds no negative sizes, got ", to_string(shape));
+    check(!__builtin_mul_overflow(count, d, &count), "shape ", to_string(shape), " is too large");
+  }
+  int64_t bytes = 0;
+  check(!__builtin_mul_overflow(count, itemsize(dtype), &bytes), "shape ", to_string(shape),
+        " is too large");
+  auto storage = make_ref<Storage>(static_cast<size_t>(bytes), device);
+  return Tensor(make_ref<TensorImpl>(std::move(storage), dtype, shape, strides, 0));
+}
+
+Tensor empty(const Dims& shape, DType dtype, Device device) {
+  return empty_strided(shape, contiguous_strides(shape), dtype, device);
+}
+
+Tensor empty_like(const Tensor& like, DType dtype) {
+  return empty_strided(like.shape(), dense_strides_like(like.shape(), like.strides()), dtype,
+                       like.device());
+}
+
+Tensor empty_like(const Tensor& like) { return empty_like(like, like.dtype()); }
+
+Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset) {
+  return Tensor(make_ref<TensorImpl>(t.storage(), t.dtype(), shape, strides, offset));
+}
+
+Tensor alias(const Tensor& t) { return alias(t, t.shape(), t.strides(), t.offset()); }
+
+std::string describe(const Tensor& t) {
+  return std::string(dtype_name(t.dtype())) + " " + to_string(t.shape());
+}
+
+}  // namespace zoo

@@ -1,0 +1,130 @@
+// A tensor: shape, strides and offset over storage that views share.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/allocator.h"
+#include "core/device.h"
+#include "core/dims.h"
+#include "core/dtype.h"
+#include "core/ref.h"
+
+namespace zoo {
+
+class Node;          // autograd/node.h
+class AccumulateGrad;
+class TensorImpl;
+
+// Memory that tensors share. `version` counts in-place changes made through any of them, which is
+// how backward notices that a saved tensor no longer holds what it held.
+class Storage : public RefCounted {
+ public:
+  Storage(size_t bytes, Device device);
+  // Memory that something else owns, such as a numpy array; `free` runs when the last tensor goes.
+  Storage(void* data, size_t bytes, Device device, bool read_only, std::function<void()> free);
+  ~Storage() override;
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+  bool read_only() const { return read_only_; }
+  uint32_t version() const { return version_.load(std::memory_order_acquire); }
+  void bump_version() { version_.fetch_add(1, std::memory_order_acq_rel); }
+
+ private:
+  void* data_;
+  size_t bytes_;
+  Device device_;
+  bool read_only_ = false;
+  std::atomic<uint32_t> version_{0};
+  std::function<void()> free_;
+};
+
+enum class MemoryFormat { kContiguous, kChannelsLast };
+
+// A handle; copies share the tensor. A default-constructed one is undefined ("no tensor").
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(TensorImpl* impl);
+  explicit Tensor(Ref<TensorImpl> impl);
+  Tensor(const Tensor&);
+  Tensor(Tensor&&) noexcept;
+  Tensor& operator=(const Tensor&);
+  Tensor& operator=(Tensor&&) noexcept;
+  ~Tensor();
+
+  bool defined() const { return static_cast<bool>(impl_); }
+  TensorImpl* impl() const { return impl_.get(); }
+  const Ref<TensorImpl>& ref() const { return impl_; }
+
+  const Dims& shape() const;
+  const Dims& strides() const;  // in elements
+  int64_t size(int axis) const;  // accepts negative axes
+  int ndim() const;
+  int64_t numel() const;
+  int64_t offset() const;
+  DType dtype() const;
+  Device device() const;
+  const Ref<Storage>& storage() const;
+  template <class T = void>
+  T* data() const {
+    return static_cast<T*>(raw_data());
+  }
+
+  bool is_contiguous(MemoryFormat format = MemoryFormat::kContiguous) const;
+  // No gaps and no overlap, in any order of axes.
+  bool is_dense() const;
+  bool same_impl(const Tensor& other) const { return impl_ == other.impl_; }
+
+  bool requires_grad() const;
+  const Ref<Node>& grad_fn() const;
+  Tensor grad() const;
+
+ private:
+  void* raw_data() const;
+  Ref<TensorImpl> impl_;
+};
+
+struct AutogradMeta {
+  AutogradMeta();
+  ~AutogradMeta();
+
+  bool requires_grad = false;  // set on leaves only; others have a grad_fn
+  Ref<Node> grad_fn;
+  int output_nr = 0;
+  Tensor grad;
+  Ref<AccumulateGrad> accumulator;  // leaves only; it does not own the tensor
+};
+
+class TensorImpl : public RefCounted {
+ public:
+  TensorImpl(Ref<Storage> storage, DType dtype, Dims shape, Dims strides, int64_t offset);
+  ~TensorImpl() override;
+
+  AutogradMeta& autograd();  // made when first asked for
+
+  Ref<Storage> storage;
+  DType dtype;
+  bool is_view = false;
+  Dims shape;
+  Dims strides;
+  int64_t offset;
+  std::unique_ptr<AutogradMeta> meta;
+};
+
+// Uninitialised memory, contiguous or with the given (dense) strides.
+Tensor empty(const Dims& shape, DType dtype, Device device = {});
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype, Device device = {});
+// Same shape and memory order as `like`.
+Tensor empty_like(const Tensor& like);
+Tensor empty_like(const Tensor& like, DType dtype);
+// Shares storage and version; no gradient flows through it.
+Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset);
+Tensor alias(const Tensor& t);
+
+// "float32 (2, 3)", for messages.
+std::string describe(const Tensor& t);
+
+}  // namespace zoo

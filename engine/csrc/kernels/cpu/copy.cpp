@@ -1,0 +1,105 @@
+// Copies between any two dtypes and layouts, and fills.
+#include <cstring>
+
+#include "kernels/cpu/loop.h"
+#include "kernels/cpu/pointwise_math.h"
+#include "kernels/pointwise.h"
+
+namespace zoo {
+namespace {
+
+// float to integer beyond the range is undefined in the language: saturate, and NaN gives 0.
+template <class To, class From>
+ZOO_INLINE To convert(From value) {
+  using C = ComputeType<From>;
+  const C v = static_cast<C>(value);
+  if constexpr (std::is_same_v<To, bool>) {
+    return v != C(0);
+  } else if constexpr (std::is_floating_point_v<C> && std::is_integral_v<To>) {
+    if (v != v) return To(0);
+    // The largest To may round up to the next power of two in C: compare with that.
+    constexpr C low = static_cast<C>(std::numeric_limits<To>::min());
+    constexpr C high = static_cast<C>(std::numeric_limits<To>::max());
+    if (v >= high) return std::numeric_limits<To>::max();
+    if (v <= low) return std::numeric_limits<To>::min();
+    return static_cast<To>(v);
+  } else {
+    return static_cast<To>(static_cast<ComputeType<To>>(v));
+  }
+}
+
+template <class Bits>
+void copy_bits(const LoopPlan& plan) {
+  run_loop(plan, [](char* const* data, const int64_t* strides, int64_t n) {
+    if (strides[0] == sizeof(Bits) && strides[1] == sizeof(Bits)) {
+      std::memmove(data[0], data[1], static_cast<size_t>(n) * sizeof(Bits));
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      *reinterpret_cast<Bits*>(data[0] + i * strides[0]) =
+          *reinterpret_cast<const Bits*>(data[1] + i * strides[1]);
+    }
+  });
+}
+
+template <class To, class From>
+void convert_loop(const LoopPlan& plan) {
+  run_loop(plan, [](char* const* data, const int64_t* strides, int64_t n) {
+    if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
+      To* __restrict out = reinterpret_cast<To*>(data[0]);
+      const From* x = reinterpret_cast<const From*>(data[1]);
+      for (int64_t i = 0; i < n; ++i) out[i] = convert<To>(x[i]);
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      *reinterpret_cast<To*>(data[0] + i * strides[0]) =
+          convert<To>(*reinterpret_cast<const From*>(data[1] + i * strides[1]));
+    }
+  });
+}
+
+void copy_cpu(const LoopPlan& plan, DType to, DType from) {
+  if (to == from) {
+    switch (itemsize(to)) {
+      case 1: return copy_bits<uint8_t>(plan);
+      case 2: return copy_bits<uint16_t>(plan);
+      case 4: return copy_bits<uint32_t>(plan);
+      default: return copy_bits<uint64_t>(plan);
+    }
+  }
+  visit_dtype(to, [&]<class To>() {
+    visit_dtype(from, [&]<class From>() {
+      if constexpr (!std::is_same_v<To, From>) convert_loop<To, From>(plan);
+    });
+  });
+}
+
+template <class Bits>
+void fill_bits(const LoopPlan& plan, const void* value) {
+  Bits bits;
+  std::memcpy(&bits, value, sizeof bits);
+  run_loop(plan, [bits](char* const* data, const int64_t* strides, int64_t n) {
+    if (strides[0] == sizeof(Bits)) {
+      Bits* out = reinterpret_cast<Bits*>(data[0]);
+      for (int64_t i = 0; i < n; ++i) out[i] = bits;
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<Bits*>(data[0] + i * strides[0]) = bits;
+  });
+}
+
+void fill_cpu(const LoopPlan& plan, DType dtype, const void* value) {
+  switch (itemsize(dtype)) {
+    case 1: return fill_bits<uint8_t>(plan, value);
+    case 2: return fill_bits<uint16_t>(plan, value);
+    case 4: return fill_bits<uint32_t>(plan, value);
+    default: return fill_bits<uint64_t>(plan, value);
+  }
+}
+
+}  // namespace
+
+ZOO_REGISTER_CPU(copy_kernel, &copy_cpu);
+ZOO_REGISTER_CPU(fill_kernel, &fill_cpu);
+
+}  // namespace zoo

@@ -1,0 +1,195 @@
+// Pooling over NHWC, vectorised over channels. The gradients gather: each position adds up the
+// windows it lies in, so no two threads write to one place and the order of sums is fixed.
+#include "kernels/pool.h"
+
+#include "core/parallel.h"
+#include "kernels/cpu/row_vector.h"
+
+namespace zoo {
+namespace {
+
+// Integers as wide as T, to go with comparisons of T; stored as 32 bits.
+template <class V>
+struct IndexOf {
+  using type = decltype(V{} < V{});
+};
+template <> struct IndexOf<float> { using type = int32_t; };
+template <> struct IndexOf<double> { using type = int64_t; };
+template <class V>
+using Index = typename IndexOf<V>::type;
+
+ZOO_INLINE void store_index(int32_t* p, int32_t v) { *p = v; }
+ZOO_INLINE void store_index(int32_t* p, int64_t v) { *p = static_cast<int32_t>(v); }
+ZOO_INLINE void store_index(int32_t* p, Index<Vector<float>> v) { store(p, v); }
+ZOO_INLINE void store_index(int32_t* p, Index<Vector<double>> v) {
+  for (int i = 0; i < kLanes<double>; ++i) p[i] = static_cast<int32_t>(v[i]);
+}
+ZOO_INLINE int32_t load_index(Lane<float>, const int32_t* p) { return *p; }
+ZOO_INLINE int64_t load_index(Lane<double>, const int32_t* p) { return *p; }
+ZOO_INLINE Index<Vector<float>> load_index(Lane<Vector<float>>, const int32_t* p) {
+  return load<Index<Vector<float>>>(p);
+}
+ZOO_INLINE Index<Vector<double>> load_index(Lane<Vector<double>>, const int32_t* p) {
+  Index<Vector<double>> v;
+  for (int i = 0; i < kLanes<double>; ++i) v[i] = p[i];
+  return v;
+}
+
+template <class T>
+void max_forward(const PoolShape& s, const T* x, T* y, int32_t* where) {
+  const int64_t line = s.w.out * s.c;
+  parallel_for(0, s.n * s.h.out, 16384 / (line + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t oh = r % s.h.out;
+      const T* picture = x + r / s.h.out * s.h.in * s.w.in * s.c;
+      for (int64_t ow = 0; ow < s.w.out; ++ow) {
+        const int64_t out = (r * s.w.out + ow) * s.c;
+        along<T>(s.c, [&](auto lane, int64_t c) {
+          using V = typename decltype(lane)::type;
+          using I = Index<V>;
+          // The first tap decides from the start, so that windows of minus infinity have a place.
+          int64_t at = s.h.begin[oh] * s.w.in + s.w.begin[ow];
+          V best = load<V>(picture + at * s.c + c);
+          I place = I{} + static_cast<int32_t>(at);
+          for (int64_t h = s.h.begin[oh]; h < s.h.end[oh]; h += s.h.step) {
+            for (int64_t w = s.w.begin[ow]; w < s.w.end[ow]; w += s.w.step) {
+              at = h * s.w.in + w;
+              const V v = load<V>(picture + at * s.c + c);
+              const auto take = (v > best) | (v != v);
+              best = take ? v : best;
+              place = take ? I{} + static_cast<int32_t>(at) : place;
+            }
+          }
+          store(y + out + c, best);
+          store_index(where + out + c, place);
+        });
+      }
+    }
+  });
+}
+
+template <class T>
+void max_backward(const PoolShape& s, const T* grad, const int32_t* where, T* grad_x) {
+  const int64_t line = s.w.in * s.c;
+  parallel_for(0, s.n * s.h.in, 16384 / (line + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t ih = r % s.h.in;
+      const int64_t picture = r / s.h.in * s.h.out * s.w.out;
+      for (int64_t iw = 0; iw < s.w.in; ++iw) {
+        const int32_t here = static_cast<int32_t>(ih * s.w.in + iw);
+        along<T>(s.c, [&](auto lane, int64_t c) {
+          using V = typename decltype(lane)::type;
+          using I = Index<V>;
+          V sum{};
+          for (int64_t oh = s.h.first[ih]; oh < s.h.last[ih]; ++oh) {
+            for (int64_t ow = s.w.first[iw]; ow < s.w.last[iw]; ++ow) {
+              const int64_t from = (picture + oh * s.w.out + ow) * s.c + c;
+              const I place = load_index(lane, where + from);
+              sum += place == I{} + here ? load<V>(grad + from) : V{};
+            }
+          }
+          store(grad_x + (r * s.w.in + iw) * s.c + c, sum);
+        });
+      }
+    }
+  });
+}
+
+// Channels summed together; windows may be whole pictures, so sums of lines go to doubles.
+constexpr int64_t kTile = 64;
+
+template <class T>
+void avg_forward(const PoolShape& s, const T* x, T* y) {
+  const int64_t tiles = (s.c + kTile - 1) / kTile;
+  const int64_t pixels = s.h.out * s.w.out;
+  const int64_t taps = s.h.in * s.w.in / (pixels + 1) + 1;
+  parallel_for(0, s.n * pixels * tiles, 16384 / (taps * kTile) + 1, [&](int64_t begin,
+                                                                       int64_t end) {
+    for (int64_t job = begin; job < end; ++job) {
+      const int64_t pixel = job / tiles, c0 = job % tiles * kTile;
+      const int64_t width = s.c - c0 < kTile ? s.c - c0 : kTile;
+      const int64_t oh = pixel % pixels / s.w.out, ow = pixel % s.w.out;
+      const T* picture = x + pixel / pixels * s.h.in * s.w.in * s.c + c0;
+      double total[kTile] = {};
+      for (int64_t h = s.h.begin[oh]; h < s.h.end[oh]; ++h) {
+        along<T>(width, [&](auto lane, int64_t c) {
+          using V = typename decltype(lane)::type;
+          V sum{};
+          for (int64_t w = s.w.begin[ow]; w < s.w.end[ow]; ++w) {
+            sum += load<V>(picture + (h * s.w.in + w) * s.c + c);
+          }
+          add_to(total + c, sum);
+        });
+      }
+      const double divisor = static_cast<double>(s.h.divisor[oh]) * s.w.divisor[ow];
+      T* out = y + pixel * s.c + c0;
+      for (int64_t c = 0; c < width; ++c) out[c] = static_cast<T>(total[c] / divisor);
+    }
+  });
+}
+
+template <class T>
+void avg_backward(const PoolShape& s, const T* grad, T* grad_x) {
+  const int64_t line = s.w.in * s.c;
+  parallel_for(0, s.n * s.h.in, 16384 / (line + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t ih = r % s.h.in;
+      const T* picture = grad + r / s.h.in * s.h.out * s.w.out * s.c;
+      for (int64_t iw = 0; iw < s.w.in; ++iw) {
+        along<T>(s.c, [&](auto lane, int64_t c) {
+          using V = typename decltype(lane)::type;
+          V sum{};
+          for (int64_t oh = s.h.first[ih]; oh < s.h.last[ih]; ++oh) {
+            for (int64_t ow = s.w.first[iw]; ow < s.w.last[iw]; ++ow) {
+              const T share = T(1) / (static_cast<T>(s.h.divisor[oh]) * s.w.divisor[ow]);
+              sum += load<V>(picture + (oh * s.w.out + ow) * s.c + c) * share;
+            }
+          }
+          store(grad_x + (r * s.w.in + iw) * s.c + c, sum);
+        });
+      }
+    }
+  });
+}
+
+void max_pool(DType dtype, const PoolShape& s, const void* x, void* y, int32_t* where) {
+  const auto run = [&](auto t) {
+    using T = decltype(t);
+    max_forward(s, static_cast<const T*>(x), static_cast<T*>(y), where);
+  };
+  dtype == DType::kF64 ? run(double{}) : run(float{});
+}
+
+void max_pool_grad(DType dtype, const PoolShape& s, const void* grad, const int32_t* where,
+                   void* grad_x) {
+  const auto run = [&](auto t) {
+    using T = decltype(t);
+    max_backward(s, static_cast<const T*>(grad), where, static_cast<T*>(grad_x));
+  };
+  dtype == DType::kF64 ? run(double{}) : run(float{});
+}
+
+void avg_pool(DType dtype, const PoolShape& s, const void* x, void* y) {
+  const auto run = [&](auto t) {
+    using T = decltype(t);
+    avg_forward(s, static_cast<const T*>(x), static_cast<T*>(y));
+  };
+  dtype == DType::kF64 ? run(double{}) : run(float{});
+}
+
+void avg_pool_grad(DType dtype, const PoolShape& s, const void* grad, void* grad_x) {
+  const auto run = [&](auto t) {
+    using T = decltype(t);
+    avg_backward(s, static_cast<const T*>(grad), static_cast<T*>(grad_x));
+  };
+  dtype == DType::kF64 ? run(double{}) : run(float{});
+}
+
+}  // namespace
+
+ZOO_REGISTER_CPU(max_pool_kernel, &max_pool);
+ZOO_REGISTER_CPU(max_pool_grad_kernel, &max_pool_grad);
+ZOO_REGISTER_CPU(avg_pool_kernel, &avg_pool);
+ZOO_REGISTER_CPU(avg_pool_grad_kernel, &avg_pool_grad);
+
+}  // namespace zoo

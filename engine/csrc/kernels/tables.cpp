@@ -1,0 +1,16 @@
+// The kernel tables themselves: constant-initialised, so that registration in any order works.
+#include "kernels/conv.h"
+#include "kernels/gemm.h"
+
+namespace zoo {
+
+constinit Kernel<void(DType, const GemmArgs&)> gemm_kernel("gemm");
+constinit Kernel<void(DType, const Conv2dShape&, const void*, const void*, const Conv2dEpilogue&,
+                      void*)>
+    conv2d_forward_kernel("conv2d");
+constinit Kernel<void(DType, const Conv2dShape&, const void*, const void*, void*)>
+    conv2d_grad_input_kernel("conv2d_grad_input");
+constinit Kernel<void(DType, const Conv2dShape&, const void*, const void*, void*)>
+    conv2d_grad_weight_kernel("conv2d_grad_weight");
+
+}  // namespace zoo

@@ -1,0 +1,113 @@
+// Two-dimensional convolution. Results are channels-last in memory whatever came in: the kernels
+// work on NHWC, and a network then runs in it from the first layer to the last.
+#include "kernels/conv.h"
+
+#include "autograd/node.h"
+#include "ops/ops.h"
+
+namespace zoo {
+namespace {
+
+Conv2dShape make_shape(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                       const Conv2dOptions& o) {
+  check(x.ndim() == 4, "conv2d: expected input of shape (N, C, H, W), got ", to_string(x.shape()));
+  check(weight.ndim() == 4, "conv2d: expected a weight of shape (out, in / groups, kh, kw), got ",
+        to_string(weight.shape()));
+  check<TypeError>(is_floating(x.dtype()) && weight.dtype() == x.dtype(), "conv2d: input is ",
+                   dtype_name(x.dtype()), ", weight ", dtype_name(weight.dtype()),
+                   "; both must have one floating-point dtype");
+  Conv2dShape s;
+  s.n = x.shape()[0];
+  s.c = x.shape()[1];
+  s.h = x.shape()[2];
+  s.w = x.shape()[3];
+  s.k = weight.shape()[0];
+  s.kh = weight.shape()[2];
+  s.kw = weight.shape()[3];
+  s.stride_h = o.stride[0];
+  s.stride_w = o.stride[1];
+  s.pad_h = o.padding[0];
+  s.pad_w = o.padding[1];
+  s.dilation_h = o.dilation[0];
+  s.dilation_w = o.dilation[1];
+  s.groups = o.groups;
+  check(s.stride_h > 0 && s.stride_w > 0, "conv2d: strides must be positive, got (", s.stride_h,
+        ", ", s.stride_w, ")");
+  check(s.pad_h >= 0 && s.pad_w >= 0, "conv2d: padding must not be negative, got (", s.pad_h, ", ",
+        s.pad_w, ")");
+  check(s.dilation_h > 0 && s.dilation_w > 0, "conv2d: dilation must be positive, got (",
+        s.dilation_h, ", ", s.dilation_w, ")");
+  check(s.groups > 0 && s.c % s.groups == 0 && s.k % s.groups == 0, "conv2d: ", s.groups,
+        " groups do not divide ", s.c, " input and ", s.k, " output channels");
+  check(weight.shape()[1] * s.groups == s.c, "conv2d: input of shape ", to_string(x.shape()),
+        " has ", s.c, " channels, the weight of shape ", to_string(weight.shape()), " with ",
+        s.groups, " groups expects ", weight.shape()[1] * s.groups);
+  check(!bias.defined() || (bias.shape() == Dims{s.k} && bias.dtype() == x.dtype()),
+        "conv2d: expected a bias of ", s.k, " values of ", dtype_name(x.dtype()), ", got ",
+        bias.defined() ? describe(bias) : std::string());
+  check(s.kh > 0 && s.kw > 0, "conv2d: the window is empty: weight of shape ",
+        to_string(weight.shape()));
+  const int64_t reach_h = s.h + 2 * s.pad_h - (s.dilation_h * (s.kh - 1) + 1);
+  const int64_t reach_w = s.w + 2 * s.pad_w - (s.dilation_w * (s.kw - 1) + 1);
+  check(reach_h >= 0 && reach_w >= 0, "conv2d: a window of ", s.kh, " x ", s.kw, " (dilation ",
+        s.dilation_h, ", ", s.dilation_w, ") does not fit pictures of ", s.h, " x ", s.w,
+        " with padding ", s.pad_h, ", ", s.pad_w, "; use larger pictures");
+  s.oh = reach_h / s.stride_h + 1;
+  s.ow = reach_w / s.stride_w + 1;
+  return s;
+}
+
+void set_weight_strides(Conv2dShape& s, const Tensor& weight) {
+  for (int i = 0; i < 4; ++i) s.weight_strides[i] = weight.strides()[i];
+}
+
+Tensor empty_nhwc(int64_t n, int64_t c, int64_t h, int64_t w, DType dtype, Device device) {
+  return empty_strided({n, c, h, w}, {c * h * w, 1, w * c, c}, dtype, device);
+}
+
+Tensor dense(const Tensor& t) { return t.is_dense() ? t : contiguous(t); }
+
+}  // namespace
+
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+              const Conv2dOptions& options) {
+  Conv2dShape s = make_shape(input, weight, bias, options);
+  if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
+    return astype(conv2d(astype(input, DType::kF32), astype(weight, DType::kF32),
+                         bias.defined() ? astype(bias, DType::kF32) : bias, options),
+                  input.dtype());
+  }
+  const Tensor x = contiguous(input, MemoryFormat::kChannelsLast);
+  const Tensor w = dense(weight);
+  set_weight_strides(s, w);
+  Tensor y = empty_nhwc(s.n, s.k, s.oh, s.ow, x.dtype(), x.device());
+  Conv2dEpilogue epilogue;
+  Tensor packed_bias;
+  if (bias.defined()) {
+    packed_bias = contiguous(bias);
+    epilogue.bias = packed_bias.data();
+  }
+  conv2d_forward_kernel.on(x.device().type)(x.dtype(), s, x.data(), w.data(), epilogue, y.data());
+  if (needs_grad(x, w, bias)) {
+    record("conv2d", {x, w, bias}, {y}, [s, sx = Saved(x), sw = Saved(w)](Backward& bw) {
+      check<AutogradError>(!grad_enabled(), "conv2d: not differentiable twice");
+      const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
+      const Tensor x = sx.get(), w = sw.get();
+      const DeviceType device = g.device().type;
+      if (bw.wants(1)) {
+        Tensor gw = empty_strided(w.shape(), w.strides(), w.dtype(), w.device());
+        conv2d_grad_weight_kernel.on(device)(x.dtype(), s, x.data(), g.data(), gw.data());
+        bw.set(1, gw);
+      }
+      if (bw.wants(2)) bw.set(2, sum(g, Dims{0, 2, 3}, false));
+      if (bw.wants(0)) {
+        Tensor gx = empty_nhwc(s.n, s.c, s.h, s.w, x.dtype(), x.device());
+        conv2d_grad_input_kernel.on(device)(x.dtype(), s, g.data(), w.data(), gx.data());
+        bw.set(0, gx);
+      }
+    });
+  }
+  return y;
+}
+
+}  // namespace zoo

@@ -1,0 +1,76 @@
+// Copies, conversions and layouts.
+#include "autograd/node.h"
+#include "kernels/pointwise.h"
+#include "ops/ops.h"
+
+namespace zoo {
+namespace {
+
+void copy_into(const Tensor& to, const Tensor& from) {
+  copy_kernel.on(to.device().type)(make_loop(to.shape(), {&to, &from}), to.dtype(), from.dtype());
+}
+
+// `out` holds the values of `t`; the gradient goes back in t's dtype.
+Tensor record_copy(const char* name, const Tensor& t, const Tensor& out) {
+  if (is_floating(out.dtype()) && is_floating(t.dtype()) && needs_grad(t)) {
+    record(name, {t}, {out},
+           [dtype = t.dtype()](Backward& bw) { bw.set(0, astype(bw.grad(), dtype)); });
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor astype(const Tensor& t, DType dtype) {
+  if (t.dtype() == dtype) return t;
+  Tensor out = empty_like(t, dtype);
+  copy_into(out, t);
+  return record_copy("astype", t, out);
+}
+
+Tensor clone(const Tensor& t) {
+  Tensor out = empty_like(t);
+  copy_into(out, t);
+  return record_copy("clone", t, out);
+}
+
+Tensor contiguous(const Tensor& t, MemoryFormat format) {
+  if (t.is_contiguous(format)) return t;
+  check(format == MemoryFormat::kContiguous || t.ndim() == 4,
+        "contiguous: the channels-last layout needs 4 dimensions, got shape ",
+        to_string(t.shape()));
+  const Dims& s = t.shape();
+  Tensor out = format == MemoryFormat::kContiguous
+                   ? empty(s, t.dtype(), t.device())
+                   : empty_strided(s, {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]}, t.dtype(),
+                                   t.device());
+  copy_into(out, t);
+  return record_copy("contiguous", t, out);
+}
+
+Tensor detach(const Tensor& t) { 
+  Tensor out = alias(t);
+  out.impl()->is_view = true;
+  return out;
+}
+
+Tensor copy_(const Tensor& t, const Tensor& source) {
+  const Dims shape = broadcast_shapes("copy_", t.shape(), source.shape());
+  check(shape == t.shape(), "copy_: a source of shape ", to_string(source.shape()),
+        " does not broadcast to ", to_string(t.shape()));
+  const bool records = needs_grad(source) || needs_grad(t);
+  check_inplace("copy_", t, records);
+  const Tensor from = source.storage() == t.storage() ? clone(source) : source;
+  copy_into(t, from);
+  t.storage()->bump_version();
+  if (records) {
+    const Dims source_shape = source.shape();
+    const DType dtype = source.dtype();
+    record("copy_", {Tensor(), source}, {t}, [source_shape, dtype](Backward& bw) {
+      if (bw.wants(1)) bw.set(1, astype(unbroadcast(bw.grad(), source_shape), dtype));
+    });
+  }
+  return t;
+}
+
+}  // namespace zoo

@@ -1,0 +1,84 @@
+// Tensors from nothing.
+#include <cmath>
+
+#include "kernels/pointwise.h"
+#include "ops/ops.h"
+
+namespace zoo {
+namespace {
+
+// A count of values that a range holds, checked.
+int64_t range_length(double start, double stop, double step) {
+  check(step != 0 && std::isfinite(step), "arange: expected a finite step other than 0, got ",
+        step);
+  check(std::isfinite(start) && std::isfinite(stop), "arange: expected finite ends, got ", start,
+        " and ", stop);
+  return std::max<int64_t>(0, static_cast<int64_t>(std::ceil((stop - start) / step)));
+}
+
+template <class F>
+Tensor generate(int64_t n, DType dtype, F value) {
+  Tensor t = empty({n}, dtype);
+  visit_dtype(dtype, [&]<class T>() {
+    T* out = t.data<T>();
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = static_cast<T>(static_cast<ComputeType<T>>(value(i)));
+    }
+  });
+  return t;
+}
+
+}  // namespace
+
+Tensor fill_(const Tensor& t, double value) {
+  visit_dtype(t.dtype(), [&]<class T>() {
+    T element;
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      // 64-bit integers beyond 2^53 come through tensors, not through a double.
+      element = static_cast<T>(value < 0 ? static_cast<T>(static_cast<int64_t>(value))
+                                         : static_cast<T>(static_cast<uint64_t>(value)));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      element = value != 0;
+    } else {
+      element = static_cast<T>(static_cast<ComputeType<T>>(value));
+    }
+    fill_kernel.on(t.device().type)(make_loop(t.shape(), {&t}), t.dtype(), &element);
+  });
+  return t;
+}
+
+Tensor full(const Dims& shape, double value, DType dtype, Device device) {
+  return fill_(empty(shape, dtype, device), value);
+}
+Tensor zeros(const Dims& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }
+Tensor ones(const Dims& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
+Tensor zeros_like(const Tensor& t) { return fill_(empty_like(t), 0); }
+Tensor ones_like(const Tensor& t) { return fill_(empty_like(t), 1); }
+Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
+
+Tensor arange(double start, double stop, double step, DType dtype) {
+  const int64_t n = range_length(start, stop, step);
+  if (is_integral(dtype) && std::floor(start) == start && std::floor(step) == step) {
+    const auto first = static_cast<int64_t>(start), by = static_cast<int64_t>(step);
+    return generate(n, dtype, [=](int64_t i) { return first + i * by; });
+  }
+  return generate(n, dtype, [=](int64_t i) { return start + static_cast<double>(i) * step; });
+}
+
+Tensor linspace(double start, double stop, int64_t num, DType dtype, bool endpoint) {
+  check(num >= 0, "linspace: expected num >= 0, got ", num);
+  const int64_t intervals = endpoint ? num - 1 : num;
+  const double step = intervals > 0 ? (stop - start) / static_cast<double>(intervals) : 0;
+  return generate(num, dtype, [=](int64_t i) {
+    return endpoint && num > 1 && i == num - 1 ? stop : start + static_cast<double>(i) * step;
+  });
+}
+
+Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype) {
+  Tensor t = zeros({rows, columns}, dtype);
+  const Tensor d = diagonal(t, k, 0, 1);
+  fill_(d, 1);
+  return t;
+}
+
+}  // namespace zoo

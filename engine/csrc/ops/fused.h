@@ -1,0 +1,22 @@
+// What operations with fused kernels share.
+#pragma once
+
+#include "autograd/node.h"
+
+namespace zoo {
+
+// A fused backward kernel records nothing, so a gradient of the gradient would be silently wrong.
+inline void refuse_second_order(const char* op) {
+  check<AutogradError>(!grad_enabled(), op, ": not differentiable twice; its backward pass is a "
+                       "fused kernel, so call backward without create_graph=True");
+}
+
+inline void check_floating(const char* op, const Tensor& x) {
+  check<TypeError>(is_floating(x.dtype()), op, ": expected a floating-point tensor, got ",
+                   describe(x), "; convert it with x.astype(engine.float32)");
+}
+
+// Fused kernels compute in float32 and float64; 16-bit tensors go through float32.
+inline bool is_narrow(DType dtype) { return itemsize(dtype) == 2; }
+
+}  // namespace zoo

@@ -1,0 +1,289 @@
+// Indexing with numpy's rules: integers and slices make views; tensors of integers or booleans
+// select, and repeated integers add up in the gradient.
+#include "autograd/node.h"
+#include "kernels/index.h"
+#include "ops/ops.h"
+#include "ops/view.h"
+
+namespace zoo {
+namespace {
+
+// t[basic parts] as a view, and the tensor indices left to apply: each to one axis of the view.
+struct Parsed {
+  Tensor view;
+  std::vector<Tensor> indices;  // int64
+  std::vector<int> axes;
+  bool adjacent = true;
+};
+
+std::vector<Index> expand_ellipsis(const Tensor& t, const std::vector<Index>& indices) {
+  int used = 0, ellipses = 0;
+  for (const Index& i : indices) {
+    ellipses += i.kind == Index::Kind::kEllipsis;
+    if (i.kind == Index::Kind::kInteger || i.kind == Index::Kind::kSlice) ++used;
+    if (i.kind == Index::Kind::kTensor) used += is_bool(i.tensor.dtype()) ? i.tensor.ndim() : 1;
+  }
+  check<IndexError>(ellipses <= 1, "index: at most one ellipsis (...) is allowed");
+  check<IndexError>(used <= t.ndim(), "index: ", used, " indices for a tensor of ", t.ndim(),
+                    " dimensions, shape ", to_string(t.shape()));
+  std::vector<Index> out;
+  for (const Index& i : indices) {
+    if (i.kind == Index::Kind::kEllipsis) {
+      for (int k = used; k < t.ndim(); ++k) {
+        out.push_back({Index::Kind::kEllipsis, 0, 0, 1, {}});  // a whole axis
+      }
+    } else {
+      out.push_back(i);
+    }
+  }
+  return out;
+}
+
+Parsed parse(const Tensor& t, const std::vector<Index>& given) {
+  const std::vector<Index> indices = expand_ellipsis(t, given);
+  bool selects = false;
+  for (const Index& i : indices) selects = selects || i.kind == Index::Kind::kTensor;
+  Parsed p{t, {}, {}, true};
+  int axis = 0;
+  int last = -1;
+  const auto add = [&](Tensor index) {
+    p.adjacent = p.adjacent && (last < 0 || last == axis - 1);
+    last = axis;
+    p.indices.push_back(std::move(index));
+    p.axes.push_back(axis++);
+  };
+  for (const Index& i : indices) {
+    switch (i.kind) {
+      case Index::Kind::kEllipsis: ++axis; break;
+      case Index::Kind::kNewAxis: p.view = expand_dims(p.view, axis++); break;
+      case Index::Kind::kSlice:
+        p.view = slice(p.view, axis++, i.start, i.length, i.step);
+        break;
+      case Index::Kind::kInteger: {
+        const int64_t size = p.view.shape()[axis];
+        check<IndexError>(i.start >= -size && i.start < size, "index: ", i.start,
+                          " is out of range for axis ", axis, " of size ", size);
+        const int64_t at = i.start < 0 ? i.start + size : i.start;
+        if (selects) {  // beside tensors an integer selects too, as in numpy
+          add(full({}, static_cast<double>(at), DType::kI64));
+        } else {
+          p.view = squeeze(slice(p.view, axis, at, 1, 1), {axis});
+        }
+        break;
+      }
+      case Index::Kind::kTensor:
+        if (is_bool(i.tensor.dtype())) {
+          for (int d = 0; d < i.tensor.ndim(); ++d) {
+            check<IndexError>(i.tensor.shape()[d] == p.view.shape()[axis + d],
+                              "index: a boolean mask of shape ", to_string(i.tensor.shape()),
+                              " does not fit axis ", axis + d, " of shape ",
+                              to_string(p.view.shape()));
+          }
+          for (const Tensor& positions : nonzero(i.tensor)) add(positions);
+        } else {
+          check<IndexError>(is_integral(i.tensor.dtype()),
+                            "index: a tensor used as an index must hold integers or bool, got ",
+                            dtype_name(i.tensor.dtype()));
+          add(astype(i.tensor, DType::kI64));
+        }
+        break;
+    }
+  }
+  return p;
+}
+
+// Rows of `view` that the indices select, in the order of their common shape.
+struct Selection {
+  Dims index_shape;             // common shape of the indices
+  Tensor rows;                  // the view with the indexed axes dropped (their first elements)
+  std::vector<int64_t> offsets;  // in bytes, one per selected row
+  int position = 0;             // where index_shape stands in the result
+  Dims result_shape;
+};
+
+Selection select(const Parsed& p) {
+  Selection s;
+  for (const Tensor& i : p.indices) s.index_shape = broadcast_shapes("index", s.index_shape, i.shape());
+  s.offsets.assign(static_cast<size_t>(s.index_shape.product()), 0);
+  const int64_t size = itemsize(p.view.dtype());
+  for (size_t k = 0; k < p.indices.size(); ++k) {
+    const Tensor i = contiguous(broadcast_to(detach(p.indices[k]), s.index_shape));
+    const int64_t* values = i.data<int64_t>();
+    const int64_t length = p.view.shape()[p.axes[k]];
+    const int64_t step = p.view.strides()[p.axes[k]] * size;
+    for (size_t n = 0; n < s.offsets.size(); ++n) {
+      const int64_t v = values[n];
+      check<IndexError>(v >= -length && v < length, "index: ", v, " (position ", n,
+                        " of the index) is out of range for axis ", p.axes[k], " of size ", length);
+      s.offsets[n] += (v < 0 ? v + length : v) * step;
+    }
+  }
+  Dims shape, strides;
+  for (int d = 0, k = 0; d < p.view.ndim(); ++d) {
+    if (k < static_cast<int>(p.axes.size()) && p.axes[k] == d) {
+      ++k;
+      continue;
+    }
+    shape.push_back(p.view.shape()[d]);
+    strides.push_back(p.view.strides()[d]);
+  }
+  s.rows = alias(p.view, shape, strides, p.view.offset());
+  s.position = p.adjacent ? p.axes[0] : 0;
+  s.result_shape = shape;
+  for (int d = 0; d < s.index_shape.size(); ++d) {
+    s.result_shape.insert(s.position + d, s.index_shape[d]);
+  }
+  return s;
+}
+
+// Moves index_shape from the front, where kernels work, to its place in the result; and back.
+Tensor from_front(const Tensor& t, const Selection& s) {
+  Dims axes;
+  const int n = s.index_shape.size();
+  for (int d = 0; d < s.position; ++d) axes.push_back(n + d);
+  for (int d = 0; d < n; ++d) axes.push_back(d);
+  for (int d = n + s.position; d < t.ndim(); ++d) axes.push_back(d);
+  return permute_dims(t, axes);
+}
+Tensor to_front(const Tensor& t, const Selection& s) {
+  Dims axes;
+  const int n = s.index_shape.size();
+  for (int d = 0; d < n; ++d) axes.push_back(s.position + d);
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (d < s.position || d >= s.position + n) axes.push_back(d);
+  }
+  return permute_dims(t, axes);
+}
+
+RowsArgs rows_args(const Selection& s, const Tensor& dense, const Tensor& rows) {
+  RowsArgs args;
+  const Tensor first = alias(dense, rows.shape(), contiguous_strides(rows.shape()), dense.offset());
+  args.row = make_loop(rows.shape(), {&first, &rows});
+  args.offsets = s.offsets.data();
+  args.count = static_cast<int64_t>(s.offsets.size());
+  args.dense_bytes = rows.numel() * itemsize(rows.dtype());
+  return args;
+}
+
+Tensor empty_front(const Selection& s) {
+  Dims shape = s.index_shape;
+  for (int64_t d : s.rows.shape()) shape.push_back(d);
+  return empty(shape, s.rows.dtype(), s.rows.device());
+}
+
+Tensor accumulate(const Tensor& g, const Dims& base_shape, const std::vector<Index>& indices);
+
+}  // namespace
+
+Tensor index(const Tensor& t, const std::vector<Index>& indices) {
+  Parsed p = parse(t, indices);
+  if (p.indices.empty()) return p.view.same_impl(t) ? make_view(t, t.shape(), t.strides(), t.offset()) : p.view;
+  Tensor out;
+  {
+    GradMode off(false);
+    const Selection s = select(p);
+    Tensor front = empty_front(s);
+    if (front.numel() > 0) {
+      gather_rows_kernel.on(t.device().type)(rows_args(s, front, s.rows), t.dtype());
+    }
+    out = detach(from_front(front, s));
+    out.impl()->is_view = false;
+  }
+  if (needs_grad(t)) {
+    record("index", {t}, {out}, [shape = t.shape(), indices](Backward& bw) {
+      bw.set(0, accumulate(bw.grad(), shape, indices));
+    });
+  }
+  return out;
+}
+
+namespace {
+
+Tensor accumulate(const Tensor& g, const Dims& base_shape, const std::vector<Index>& indices) {
+  Tensor base = zeros(base_shape, g.dtype(), g.device());
+  {
+    GradMode off(false);
+    const Parsed p = parse(base, indices);
+    const Selection s = select(p);
+    const Tensor front = contiguous(to_front(detach(g), s));
+    if (front.numel() > 0) {
+      add_rows_kernel.on(g.device().type)(rows_args(s, front, s.rows), g.dtype());
+    }
+  }
+  if (needs_grad(g)) {
+    record("index_backward", {g}, {base},
+           [indices](Backward& bw) { bw.set(0, index(bw.grad(), indices)); });
+  }
+  return base;
+}
+
+}  // namespace
+
+void set_index(const Tensor& t, const std::vector<Index>& indices, const Tensor& value) {
+  const bool records = needs_grad(t, value) && is_floating(t.dtype());
+  check_inplace("setitem", t, records);
+  {
+    GradMode off(false);
+    const Parsed p = parse(t, indices);
+    const Tensor source = value.storage() == t.storage() ? clone(value) : value;
+    if (p.indices.empty()) {
+      copy_(p.view, source);
+    } else {
+      const Selection s = select(p);
+      const Tensor fitted = broadcast_to(astype(source, t.dtype()), s.result_shape);
+      const Tensor front = contiguous(to_front(fitted, s));
+      if (front.numel() > 0) {
+        scatter_rows_kernel.on(t.device().type)(rows_args(s, front, s.rows), t.dtype());
+      }
+      t.storage()->bump_version();
+    }
+  }
+  if (records) {
+    record("setitem", {t, value}, {t},
+           [indices, shape = value.shape(), dtype = value.dtype()](Backward& bw) {
+             const Tensor g = bw.grad();
+             if (bw.wants(1)) bw.set(1, astype(unbroadcast(index(g, indices), shape), dtype));
+             if (bw.wants(0)) {
+               Tensor rest = clone(g);
+               set_index(rest, indices, scalar(0, g.dtype()));
+               bw.set(0, rest);
+             }
+           });
+  }
+}
+
+Tensor take(const Tensor& t, const Tensor& indices, int64_t axis) {
+  const int a = normalize_axis("take", axis, t.ndim());
+  check<TypeError>(is_integral(indices.dtype()), "take: indices must be integers, got ",
+                   dtype_name(indices.dtype()));
+  std::vector<Index> all(static_cast<size_t>(a));
+  for (int d = 0; d < a; ++d) all[d] = {Index::Kind::kSlice, 0, t.shape()[d], 1, {}};
+  all.push_back({Index::Kind::kTensor, 0, 0, 1, indices});
+  return index(t, all);
+}
+
+std::vector<Tensor> nonzero(const Tensor& t) {
+  const Tensor mask = contiguous(is_bool(t.dtype()) ? detach(t) : not_equal(detach(t), scalar(0, t.dtype())));
+  const bool* values = mask.data<bool>();
+  const int64_t n = mask.numel();
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; ++i) count += values[i];
+  std::vector<Tensor> out;
+  std::vector<int64_t*> data;
+  for (int d = 0; d < t.ndim(); ++d) {
+    out.push_back(empty({count}, DType::kI64));
+    data.push_back(out.back().data<int64_t>());
+  }
+  for (int64_t i = 0, k = 0; i < n; ++i) {
+    if (!values[i]) continue;
+    int64_t rest = i;
+    for (int d = t.ndim() - 1; d >= 0; --d) {
+      data[d][k] = rest % t.shape()[d];
+      rest /= t.shape()[d];
+    }
+    ++k;
+  }
+  return out;
+}
+
+}  // namespace zoo

@@ -1,0 +1,96 @@
+// Operations of neural networks. Tensors that may be left undefined are marked "or undefined".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "core/tensor.h"
+
+namespace zoo {
+
+// ---- norm.cpp ----------------------------------------------------------------------------------
+struct BatchNormOptions {
+  bool training = false;
+  double momentum = 0.1;  // weight of the new batch in the running statistics
+  double eps = 1e-5;
+  bool relu = false;
+};
+// act((x - mean) / sqrt(variance + eps) * weight + bias + residual) by channel (axis 1) of x, 2-d
+// to 4-d. In training from the batch's statistics, which also update the running ones in place;
+// else from the running ones. weight, bias, residual or undefined; running_* too in training.
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Tensor& running_mean, const Tensor& running_var, const Tensor& residual,
+                  const BatchNormOptions& options);
+// Over the last axes, which must have the shape `normalized`. weight, bias or undefined.
+Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
+                  const Tensor& bias, double eps);
+
+// ---- pool.cpp: x is (N, C, H, W); results are channels-last -------------------------------------
+struct Pool2dOptions {
+  int64_t kernel[2], stride[2], padding[2] = {0, 0}, dilation[2] = {1, 1};
+  bool ceil_mode = false;          // also windows that stick out at the end
+  bool count_include_pad = true;   // averages only
+};
+Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options);
+Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options);
+Tensor adaptive_avg_pool2d(const Tensor& x, int64_t out_h, int64_t out_w);
+
+// ---- softmax.cpp -------------------------------------------------------------------------------
+Tensor softmax(const Tensor& x, int64_t axis);
+Tensor log_softmax(const Tensor& x, int64_t axis);
+
+// ---- loss.cpp ----------------------------------------------------------------------------------
+struct CrossEntropyOptions {
+  int64_t ignore_index = -100;
+  std::string reduction = "mean";  // or "sum", "none"
+  double label_smoothing = 0;
+};
+// logits (N, C, ...), target (N, ...) of class numbers, weight (C,) or undefined.
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight,
+                     const CrossEntropyOptions& options);
+
+// ---- dropout.cpp, embedding.cpp, image.cpp -----------------------------------------------------
+// Zeroes with probability p and divides the rest by 1 - p.
+Tensor dropout(const Tensor& x, double p, Generator& generator);
+// weight (V, D), idx of integers -> idx.shape + (D,).
+Tensor embedding(const Tensor& weight, const Tensor& idx);
+// (x / 255 - mean) / std by channel; x uint8 (N, C, H, W) -> float32, channels-last.
+Tensor normalize_images(const Tensor& x, const std::vector<double>& mean,
+                        const std::vector<double>& std);
+
+// ---- random.cpp --------------------------------------------------------------------------------
+Tensor rand(const Dims& shape, DType dtype, Generator& generator);   // in [0, 1)
+Tensor randn(const Dims& shape, DType dtype, Generator& generator);  // mean 0, deviation 1
+Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Generator& generator);
+Tensor randperm(int64_t n, Generator& generator);
+Tensor bernoulli(const Tensor& p, Generator& generator);
+// In place; they fill by logical index, so the numbers do not depend on the memory order.
+Tensor uniform_(const Tensor& t, double low, double high, Generator& generator);
+Tensor normal_(const Tensor& t, double mean, double std, Generator& generator);
+Tensor trunc_normal_(const Tensor& t, double mean, double std, double low, double high,
+                     Generator& generator);
+
+// ---- optim_step.cpp: in place, recorded by no tape ----------------------------------------------
+struct SgdOptions {
+  double lr, momentum = 0, dampening = 0, weight_decay = 0;
+  bool nesterov = false;
+  bool first = false;  // the buffers hold nothing yet
+};
+// One buffer a parameter, or none at all if momentum is 0.
+void sgd_step(const std::vector<Tensor>& params, const std::vector<Tensor>& grads,
+              const std::vector<Tensor>& momentum_buffers, const SgdOptions& options);
+struct AdamOptions {
+  int64_t step;  // counts from 1
+  double lr, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  bool decoupled = true;  // AdamW; else the decay is added to the gradient
+};
+void adamw_step(const std::vector<Tensor>& params, const std::vector<Tensor>& grads,
+                const std::vector<Tensor>& exp_avg, const std::vector<Tensor>& exp_avg_sq,
+                const AdamOptions& options);
+// Euclidean norm of all of them together, summed in double.
+double grad_norm(const std::vector<Tensor>& grads);
+void scale_grads(const std::vector<Tensor>& grads, double factor);
+
+}  // namespace zoo

@@ -1,0 +1,301 @@
+// Batch and layer normalisation.
+#include "kernels/norm.h"
+
+#include <cmath>
+
+#include "autograd/node.h"
+#include "ops/fused.h"
+#include "ops/ops.h"
+
+namespace zoo {
+namespace {
+
+void check_channels(const char* name, const Tensor& t, const Tensor& x) {
+  if (!t.defined()) return;
+  const int64_t channels = x.size(1);
+  check(t.ndim() == 1 && t.size(0) == channels, "batch_norm: ", name, " has shape ",
+        to_string(t.shape()), ", expected (", channels, ",): one number for each channel of ",
+        to_string(x.shape()));
+}
+
+std::vector<double> to_doubles(const Tensor& t) {
+  const Tensor d = contiguous(astype(detach(t), DType::kF64));
+  return {d.data<double>(), d.data<double>() + d.numel()};
+}
+
+Tensor from_doubles(const std::vector<double>& values, DType dtype) {
+  Tensor t = empty({static_cast<int64_t>(values.size())}, DType::kF64);
+  std::copy(values.begin(), values.end(), t.data<double>());
+  return astype(t, dtype);
+}
+
+// running = (1 - momentum) * running + momentum * batch
+void update_running(const char* name, const Tensor& running, const std::vector<double>& batch,
+                    double momentum) {
+  if (!running.defined()) return;
+  GradMode off(false);
+  check<TypeError>(is_floating(running.dtype()), "batch_norm: ", name, " is ",
+                   dtype_name(running.dtype()), ", expected a floating-point dtype");
+  std::vector<double> next = to_doubles(running);
+  for (size_t c = 0; c < next.size(); ++c) {
+    next[c] = (1.0 - momentum) * next[c] + momentum * batch[c];
+  }
+  copy_(running, from_doubles(next, running.dtype()));
+}
+
+// What the backward rule keeps besides tensors of the graph: C numbers each.
+struct ChannelNumbers {
+  Tensor mean, scale, shift;       // in x's dtype: y = x * scale + shift
+  std::vector<double> inverse_std;
+};
+
+struct BatchNormRule {
+  Saved x, y, weight;
+  ChannelNumbers channels;
+  bool training, relu, has_residual;
+
+  void operator()(Backward& bw) {
+    refuse_second_order("batch_norm");
+    const Tensor grad = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
+    const DType dtype = grad.dtype();
+    const Dims shape = grad.shape();
+    const RowShape rows{grad.numel() / std::max<int64_t>(1, shape[1]), shape[1]};
+    const Tensor x_saved = x.get(), y_saved = y.get();
+    ColumnGrad args;
+    args.grad = grad.data();
+    args.x = x_saved.defined() ? x_saved.data() : nullptr;
+    args.mean = channels.mean.data();
+    args.scale = channels.scale.data();
+    args.shift = channels.shift.data();
+    if (relu) args.mask = y_saved.defined() ? ReluMask::kOutput : ReluMask::kRecomputed;
+    if (y_saved.defined()) args.y = y_saved.data();
+
+    // Behind the ReLU, residual and normalised x get the same gradient: once written, it is what
+    // the second pass reads, instead of the gradient and the mask.
+    Tensor masked = grad;
+    const bool writes_masked = has_residual && relu && bw.wants(3);
+    if (writes_masked) masked = empty_like(grad);
+    const int64_t n = shape[1];
+    std::vector<double> sum(n), sum_x(n);
+    const bool needs_sums = bw.wants(1) || bw.wants(2) || (training && bw.wants(0));
+    if ((needs_sums || writes_masked) && grad.numel() > 0) {
+      // Frozen statistics and no x kept: only the sums of g count, so any x will do.
+      if (args.x == nullptr) args.x = grad.data();
+      column_grad_sums_kernel.on(grad.device().type)(dtype, rows, args, sum.data(), sum_x.data(),
+                                                     writes_masked ? masked.data() : nullptr);
+    }
+    if (writes_masked) {
+      args.grad = masked.data();
+      args.mask = ReluMask::kNone;
+    }
+    if (has_residual && bw.wants(3)) bw.set(3, masked);
+
+    const std::vector<double>& inverse = channels.inverse_std;
+    const Tensor weight_saved = weight.get();
+    if (bw.wants(1)) {
+      std::vector<double> g(n);
+      for (int64_t c = 0; c < n; ++c) g[c] = sum_x[c] * inverse[c];
+      bw.set(1, from_doubles(g, weight_saved.dtype()));
+    }
+    if (bw.wants(2)) bw.set(2, from_doubles(sum, dtype));
+    if (!bw.wants(0)) return;
+    const Tensor grad_x = empty_like(grad);
+    Tensor b, c;
+    if (training) {
+      const std::vector<double> w =
+          weight_saved.defined() ? to_doubles(weight_saved) : std::vector<double>(n, 1.0);
+      const double count = static_cast<double>(rows.rows);
+      std::vector<double> slope(n), offset(n);
+      for (int64_t i = 0; i < n; ++i) {
+        const double a = w[i] * inverse[i];
+        slope[i] = -a * inverse[i] * inverse[i] * sum_x[i] / count;
+        offset[i] = -a * sum[i] / count;
+      }
+      b = from_doubles(slope, dtype);
+      c = from_doubles(offset, dtype);
+    }
+    column_grad_input_kernel.on(grad.device().type)(
+        dtype, rows, args, channels.scale.data(), b.defined() ? b.data() : nullptr,
+        c.defined() ? c.data() : nullptr, grad_x.data());
+    bw.set(0, grad_x);
+  }
+};
+
+// x is (N, C, H, W), channels-last, float32 or float64; so is the residual.
+Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                const Tensor& running_mean, const Tensor& running_var,
+                                const Tensor& residual, const BatchNormOptions& options) {
+  const int64_t n = x.size(1);
+  const RowShape rows{x.numel() / std::max<int64_t>(1, n), n};
+  const DeviceType device = x.device().type;
+  std::vector<double> mean(n), variance(n);
+  if (options.training) {
+    column_stats_kernel.on(device)(x.dtype(), rows, x.data(), mean.data(), variance.data());
+    update_running("running_mean", running_mean, mean, options.momentum);
+    std::vector<double> unbiased(variance);
+    const double count = static_cast<double>(rows.rows);
+    for (double& v : unbiased) v *= count / (count - 1.0);
+    update_running("running_var", running_var, unbiased, options.momentum);
+  } else {
+    mean = to_doubles(running_mean);
+    variance = to_doubles(running_var);
+  }
+
+  const std::vector<double> w = weight.defined() ? to_doubles(weight) : std::vector<double>(n, 1.0);
+  const std::vector<double> b = bias.defined() ? to_doubles(bias) : std::vector<double>(n, 0.0);
+  std::vector<double> scale(n), shift(n), inverse(n);
+  for (int64_t c = 0; c < n; ++c) {
+    inverse[c] = 1.0 / std::sqrt(variance[c] + options.eps);
+    scale[c] = w[c] * inverse[c];
+  }
+  ChannelNumbers channels;
+  channels.scale = from_doubles(scale, x.dtype());
+  // From the rounded scale: then x = mean gives the bias as exactly as can be.
+  const std::vector<double> rounded = to_doubles(channels.scale);
+  for (int64_t c = 0; c < n; ++c) shift[c] = b[c] - mean[c] * rounded[c];
+  channels.shift = from_doubles(shift, x.dtype());
+  channels.mean = from_doubles(mean, x.dtype());
+  channels.inverse_std = std::move(inverse);
+
+  const Dims& s = x.shape();
+  const Tensor y = empty_strided(s, {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]}, x.dtype(), x.device());
+  ColumnAffine args;
+  args.x = x.data();
+  args.scale = channels.scale.data();
+  args.shift = channels.shift.data();
+  args.residual = residual.defined() ? residual.data() : nullptr;
+  args.relu = options.relu;
+  args.y = y.data();
+  column_affine_kernel.on(device)(x.dtype(), rows, args);
+
+  if (needs_grad(x, weight, bias, residual)) {
+    BatchNormRule rule;
+    const bool weight_grad = weight.defined() && weight.requires_grad();
+    const bool keeps_x = options.training || weight_grad;
+    if (keeps_x) rule.x = Saved(x);
+    if (options.relu && (residual.defined() || !keeps_x)) rule.y = Saved::output(y);
+    rule.weight = Saved(weight);
+    rule.channels = std::move(channels);
+    rule.training = options.training;
+    rule.relu = options.relu;
+    rule.has_residual = residual.defined();
+    record("batch_norm", {x, weight, bias, residual}, {y}, std::move(rule));
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Tensor& running_mean, const Tensor& running_var, const Tensor& residual,
+                  const BatchNormOptions& options) {
+  check_floating("batch_norm", x);
+  check(x.ndim() >= 2 && x.ndim() <= 4, "batch_norm: x has shape ", to_string(x.shape()),
+        ", expected (N, C), (N, C, L) or (N, C, H, W)");
+  check_channels("weight", weight, x);
+  check_channels("bias", bias, x);
+  check_channels("running_mean", running_mean, x);
+  check_channels("running_var", running_var, x);
+  check(!residual.defined() || residual.shape() == x.shape(), "batch_norm: residual has shape ",
+        residual.defined() ? to_string(residual.shape()) : "", ", expected that of x, ",
+        to_string(x.shape()));
+  if (options.training) {
+    const int64_t values = x.numel() / std::max<int64_t>(1, x.size(1));
+    check(values > 1, "batch_norm: in training each channel of x ", to_string(x.shape()), " has ",
+          values, " value(s), and the variance needs at least 2. Use a larger batch, merge the "
+          "last one with the one before, or put the layer in inference mode: layer.eval()");
+  } else {
+    check(running_mean.defined() && running_var.defined(),
+          "batch_norm: inference needs running_mean and running_var; this layer keeps none, so "
+          "call it with training=True");
+  }
+  if (is_narrow(x.dtype())) {
+    const Tensor wide_residual =
+        residual.defined() ? astype(residual, DType::kF32) : residual;
+    return astype(batch_norm(astype(x, DType::kF32), weight, bias, running_mean, running_var,
+                             wide_residual, options),
+                  x.dtype());
+  }
+  if (x.ndim() < 4) {
+    // (N, C, L) is a picture of one line, (N, C) one of one pixel.
+    const auto picture = [&](const Tensor& t) {
+      return !t.defined() ? t
+             : t.ndim() == 3 ? expand_dims(t, 2)
+                             : expand_dims(expand_dims(t, 2), 3);
+    };
+    const Tensor y = batch_norm(picture(x), weight, bias, running_mean, running_var,
+                                picture(residual), options);
+    return x.ndim() == 3 ? squeeze(y, {2}) : squeeze(y, {2, 3});
+  }
+  const auto same_dtype = [&](const Tensor& t) { return t.defined() ? astype(t, x.dtype()) : t; };
+  const Tensor r = same_dtype(residual);
+  return batch_norm_channels_last(
+      contiguous(x, MemoryFormat::kChannelsLast), same_dtype(weight), same_dtype(bias),
+      running_mean, running_var, r.defined() ? contiguous(r, MemoryFormat::kChannelsLast) : r,
+      options);
+}
+
+namespace {
+
+struct LayerNormRule {
+  Saved x, weight;
+  Tensor mean, inverse_std;  // float64, by row
+  Dims normalized;
+
+  void operator()(Backward& bw) {
+    refuse_second_order("layer_norm");
+    const Tensor grad = contiguous(bw.grad());
+    const Tensor x_saved = x.get(), w = weight.get();
+    const int64_t width = normalized.product();
+    const RowShape rows{mean.numel(), width};
+    const Tensor grad_x = bw.wants(0) ? empty(grad.shape(), grad.dtype()) : Tensor();
+    const bool sums = bw.wants(1) || bw.wants(2);
+    const Tensor grad_w = sums ? empty(normalized, DType::kF64) : Tensor();
+    const Tensor grad_b = sums ? empty(normalized, DType::kF64) : Tensor();
+    layer_norm_grad_kernel.on(grad.device().type)(
+        grad.dtype(), rows, grad.data(), x_saved.data(), w.defined() ? w.data() : nullptr,
+        mean.data<double>(), inverse_std.data<double>(), grad_x.defined() ? grad_x.data() : nullptr,
+        sums ? grad_w.data<double>() : nullptr, sums ? grad_b.data<double>() : nullptr);
+    if (bw.wants(0)) bw.set(0, grad_x);
+    if (bw.wants(1)) bw.set(1, astype(grad_w, grad.dtype()));
+    if (bw.wants(2)) bw.set(2, astype(grad_b, grad.dtype()));
+  }
+};
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
+                  const Tensor& bias, double eps) {
+  check_floating("layer_norm", x);
+  const int lead = x.ndim() - normalized.size();
+  const bool fits = normalized.size() > 0 && lead >= 0 &&
+                    Dims(x.shape().begin() + lead, x.shape().end()) == normalized;
+  check(fits, "layer_norm: x has shape ", to_string(x.shape()), ", expected its last axes to be ",
+        to_string(normalized));
+  for (const Tensor* t : {&weight, &bias}) {
+    check(!t->defined() || t->shape() == normalized, "layer_norm: ",
+          t == &weight ? "weight" : "bias", " has shape ",
+          t->defined() ? to_string(t->shape()) : "", ", expected ", to_string(normalized));
+  }
+  if (is_narrow(x.dtype())) {
+    return astype(layer_norm(astype(x, DType::kF32), normalized, weight, bias, eps), x.dtype());
+  }
+  const auto prepared = [&](const Tensor& t) {
+    return t.defined() ? contiguous(astype(t, x.dtype())) : t;
+  };
+  const Tensor input = contiguous(x), w = prepared(weight), b = prepared(bias);
+  const int64_t width = normalized.product();
+  const RowShape rows{width == 0 ? 0 : x.numel() / width, width};
+  const Tensor y = empty(x.shape(), x.dtype(), x.device());
+  const Tensor mean = empty({rows.rows}, DType::kF64), inverse = empty({rows.rows}, DType::kF64);
+  layer_norm_kernel.on(x.device().type)(
+      x.dtype(), rows, input.data(), w.defined() ? w.data() : nullptr,
+      b.defined() ? b.data() : nullptr, eps, y.data(), mean.data<double>(), inverse.data<double>());
+  if (needs_grad(input, w, b)) {
+    record("layer_norm", {input, w, b}, {y},
+           LayerNormRule{Saved(input), Saved(w), mean, inverse, normalized});
+  }
+  return y;
+}
+
+}  // namespace zoo

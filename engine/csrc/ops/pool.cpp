@@ -1,0 +1,170 @@
+// Pooling over pictures.
+#include "kernels/pool.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/fused.h"
+#include "ops/ops.h"
+
+namespace zoo {
+namespace {
+
+// The tables a PoolAxis points to.
+struct AxisTables {
+  int64_t in = 0, out = 0, step = 1;
+  std::vector<int32_t> begin, end, divisor, first, last;
+
+  PoolAxis view() const {
+    return {in, out, step, begin.data(), end.data(), divisor.data(), first.data(), last.data()};
+  }
+
+  // Windows are ordered, so those that reach a position are a range.
+  void find_covers() {
+    first.assign(in, static_cast<int32_t>(out));
+    last.assign(in, 0);
+    for (int32_t o = 0; o < static_cast<int32_t>(out); ++o) {
+      for (int64_t i = begin[o]; i < end[o]; i += step) {
+        first[i] = std::min(first[i], o);
+        last[i] = std::max(last[i], o + 1);
+      }
+    }
+    for (int64_t i = 0; i < in; ++i) last[i] = std::max(last[i], first[i]);
+  }
+};
+
+struct PoolRule {
+  AxisTables h, w;
+  int64_t n, c;
+
+  PoolShape shape() const { return {n, c, h.view(), w.view()}; }
+};
+
+AxisTables sliding_axis(const char* op, const char* axis, int64_t in, int d,
+                        const Pool2dOptions& o) {
+  const int64_t kernel = o.kernel[d], stride = o.stride[d], pad = o.padding[d];
+  const int64_t dilation = o.dilation[d];
+  check(kernel >= 1 && stride >= 1 && dilation >= 1, op, ": kernel ", kernel, ", stride ", stride,
+        " and dilation ", dilation, " must be at least 1");
+  check(pad >= 0 && pad <= kernel / 2, op, ": padding ", pad, " must be between 0 and half the "
+        "kernel size ", kernel, ", or windows would lie wholly outside");
+  const int64_t extent = dilation * (kernel - 1) + 1;
+  check(in + 2 * pad >= extent, op, ": a window of ", extent, " does not fit into the ", axis, " ",
+        in, " with padding ", pad);
+  AxisTables t;
+  t.in = in;
+  t.step = dilation;
+  t.out = (in + 2 * pad - extent + (o.ceil_mode ? stride - 1 : 0)) / stride + 1;
+  // A last window that would start in the padding on the far side sees nothing.
+  if (o.ceil_mode && (t.out - 1) * stride >= in + pad) --t.out;
+  for (int64_t k = 0; k < t.out; ++k) {
+    const int64_t start = k * stride - pad;
+    int64_t begin = start;
+    if (begin < 0) begin += (-begin + dilation - 1) / dilation * dilation;
+    const int64_t end = std::min(start + extent, in);
+    const int64_t counted = o.count_include_pad ? std::min(start + extent, in + pad) - start
+                                                : end - begin;
+    t.begin.push_back(static_cast<int32_t>(begin));
+    t.end.push_back(static_cast<int32_t>(end));
+    t.divisor.push_back(static_cast<int32_t>(counted));
+  }
+  t.find_covers();
+  return t;
+}
+
+// Window k covers [floor(k in / out), ceil((k + 1) in / out)).
+AxisTables adaptive_axis(int64_t in, int64_t out) {
+  AxisTables t;
+  t.in = in;
+  t.out = out;
+  for (int64_t k = 0; k < out; ++k) {
+    t.begin.push_back(static_cast<int32_t>(k * in / out));
+    t.end.push_back(static_cast<int32_t>(((k + 1) * in + out - 1) / out));
+    t.divisor.push_back(t.end.back() - t.begin.back());
+  }
+  t.find_covers();
+  return t;
+}
+
+void check_pictures(const char* op, const Tensor& x) {
+  check_floating(op, x);
+  check(x.ndim() == 4, op, ": x has shape ", to_string(x.shape()),
+        ", expected pictures (N, C, H, W)");
+  check(x.size(1) > 0 && x.size(2) > 0 && x.size(3) > 0, op, ": x has shape ",
+        to_string(x.shape()), ", expected at least one channel, row and column");
+  check(x.size(2) * x.size(3) <= std::numeric_limits<int32_t>::max(), op, ": pictures of ",
+        x.size(2), " x ", x.size(3), " are too large");
+}
+
+Tensor empty_channels_last(int64_t n, int64_t c, int64_t h, int64_t w, const Tensor& like) {
+  return empty_strided({n, c, h, w}, {h * w * c, 1, w * c, c}, like.dtype(), like.device());
+}
+
+Tensor avg_pool_windows(const char* op, const Tensor& pictures, AxisTables h, AxisTables w) {
+  const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
+  PoolRule rule{std::move(h), std::move(w), x.size(0), x.size(1)};
+  const Tensor y = empty_channels_last(rule.n, rule.c, rule.h.out, rule.w.out, x);
+  avg_pool_kernel.on(x.device().type)(x.dtype(), rule.shape(), x.data(), y.data());
+  if (needs_grad(x)) {
+    record(op, {x}, {y}, [rule = std::move(rule), op](Backward& bw) {
+      refuse_second_order(op);
+      const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
+      const Tensor grad_x = empty_channels_last(rule.n, rule.c, rule.h.in, rule.w.in, g);
+      avg_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(), grad_x.data());
+      bw.set(0, grad_x);
+    });
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor max_pool2d(const Tensor& pictures, const Pool2dOptions& options) {
+  check_pictures("max_pool2d", pictures);
+  if (is_narrow(pictures.dtype())) {
+    return astype(max_pool2d(astype(pictures, DType::kF32), options), pictures.dtype());
+  }
+  PoolRule rule{sliding_axis("max_pool2d", "height", pictures.size(2), 0, options),
+                sliding_axis("max_pool2d", "width", pictures.size(3), 1, options),
+                pictures.size(0), pictures.size(1)};
+  const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
+  const Tensor y = empty_channels_last(rule.n, rule.c, rule.h.out, rule.w.out, x);
+  const Tensor where = empty_like(y, DType::kI32);
+  max_pool_kernel.on(x.device().type)(x.dtype(), rule.shape(), x.data(), y.data(),
+                                      where.data<int32_t>());
+  if (needs_grad(x)) {
+    record("max_pool2d", {x}, {y}, [rule = std::move(rule), where](Backward& bw) {
+      refuse_second_order("max_pool2d");
+      const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
+      const Tensor grad_x = empty_channels_last(rule.n, rule.c, rule.h.in, rule.w.in, g);
+      max_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(),
+                                               where.data<int32_t>(), grad_x.data());
+      bw.set(0, grad_x);
+    });
+  }
+  return y;
+}
+
+Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
+  check_pictures("avg_pool2d", x);
+  if (is_narrow(x.dtype())) {
+    return astype(avg_pool2d(astype(x, DType::kF32), options), x.dtype());
+  }
+  check(options.dilation[0] == 1 && options.dilation[1] == 1, "avg_pool2d: dilation (",
+        options.dilation[0], ", ", options.dilation[1], ") is not supported; only max_pool2d has it");
+  return avg_pool_windows("avg_pool2d", x, sliding_axis("avg_pool2d", "height", x.size(2), 0, options),
+                          sliding_axis("avg_pool2d", "width", x.size(3), 1, options));
+}
+
+Tensor adaptive_avg_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
+  check_pictures("adaptive_avg_pool2d", x);
+  check(out_h >= 1 && out_w >= 1, "adaptive_avg_pool2d: the output size (", out_h, ", ", out_w,
+        ") must be at least (1, 1)");
+  if (is_narrow(x.dtype())) {
+    return astype(adaptive_avg_pool2d(astype(x, DType::kF32), out_h, out_w), x.dtype());
+  }
+  return avg_pool_windows("adaptive_avg_pool2d", x, adaptive_axis(x.size(2), out_h),
+                          adaptive_axis(x.size(3), out_w));
+}
+
+}  // namespace zoo
