@@ -1,0 +1,133 @@
+"""Threads, fork, memory, instruction sets, start-up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import engine
+
+
+def run_python(code: str, **env: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        env={**os.environ, **env},
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_number_of_threads_can_be_set() -> None:
+    before = engine.get_num_threads()
+    try:
+        engine.set_num_threads(3)
+        assert engine.get_num_threads() == 3
+        assert engine.ones((1000, 1000)).sum().item() == 1e6
+        with pytest.raises(ValueError, match="at least 1"):
+            engine.set_num_threads(0)
+    finally:
+        engine.set_num_threads(before)
+
+
+def test_environment_sets_the_number_of_threads() -> None:
+    assert run_python("import engine; print(engine.get_num_threads())", ZOO_NUM_THREADS="5") == "5"
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+def test_every_instruction_set_computes_the_same_within_rounding(isa: str) -> None:
+    code = """
+import engine, numpy as np
+r = np.random.default_rng(0)
+x = engine.asarray(r.standard_normal((4, 8, 12, 12)).astype('float32'))
+w = engine.asarray(r.standard_normal((16, 8, 3, 3)).astype('float32'))
+y = engine.conv2d(x, w, None, (1, 1), (1, 1))
+z = engine.softmax(engine.gelu(y).sum(axis=(2, 3)) @ engine.ones((16, 5)), -1)
+print(engine.cpu_isa(), float(y.sum()), float(engine.exp(x).sum()), float((z * z).sum()))
+"""
+    name, *values = run_python(code, ZOO_CPU_ISA=isa).split()
+    assert name == isa or name == engine.cpu_isa()  # a machine may lack the better ones
+    here = run_python(code).split()[1:]
+    np.testing.assert_allclose([float(v) for v in values], [float(v) for v in here], rtol=1e-4)
+
+
+def test_a_forked_child_computes() -> None:
+    code = """
+import os, engine
+x = engine.ones((2000, 2000))
+assert x.sum().item() == 4e6  # the pool's threads exist now
+for _ in range(5):
+    pid = os.fork()
+    if pid == 0:
+        ok = (x + 1).sum().item() == 8e6 and engine.exp(x * 0).sum().item() == 4e6
+        os._exit(0 if ok else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+print((x * 2).sum().item())
+"""
+    assert run_python(code) == "8000000.0"
+
+
+def test_operations_from_many_threads_at_once() -> None:
+    x = engine.asarray(np.random.default_rng(0).standard_normal((500, 500)).astype(np.float32))
+    expected = engine.exp(x).sum().item()
+    seen: list[float] = []
+
+    def work() -> None:
+        seen.extend(engine.exp(x).sum().item() for _ in range(20))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert seen == [expected] * 80
+
+
+def test_kernels_release_the_interpreter_lock() -> None:
+    # While one thread is inside a long kernel, another one must get to run Python.
+    x = engine.ones((3000, 3000))
+    ticks = 0
+    done = threading.Event()
+
+    def work() -> None:
+        for _ in range(20):
+            engine.exp(x)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.wait(0.001):
+        ticks += 1
+    thread.join()
+    assert ticks > 5
+
+
+def test_allocator_reuses_and_reports() -> None:
+    engine.empty_cache()
+    engine.reset_peak_memory_stats()
+    before = engine.memory_stats()
+    t = engine.empty((1 << 20,), dtype=engine.uint8)
+    held = engine.memory_stats()
+    assert held["allocated_bytes"] - before["allocated_bytes"] == 1 << 20
+    assert t.data_ptr() % 64 == 0
+    address = t.data_ptr()
+    del t
+    after = engine.memory_stats()
+    assert after["allocated_bytes"] == before["allocated_bytes"]
+    assert after["reserved_bytes"] == held["reserved_bytes"]
+    assert after["peak_allocated_bytes"] >= held["allocated_bytes"]
+    again = engine.empty((1 << 20,), dtype=engine.uint8)
+    assert again.data_ptr() == address
+    assert engine.memory_stats()["cache_hits"] > before["cache_hits"]
+    del again
+    engine.empty_cache()
+    assert engine.memory_stats()["reserved_bytes"] < after["reserved_bytes"]
+
+
+def test_unknown_device_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="'cuda:0' is not in this build"):
+        engine.ones(1).to("cuda:0")

@@ -1,0 +1,234 @@
+"""Folders of pictures: which file belongs to which class, found without opening any file.
+
+Two layouts are understood:
+
+    root/CLASS/**/picture.jpg                         a validation part is split off later
+    root/train/CLASS/**/... and root/val/CLASS/**/... the two parts as they are
+
+The validation folder may be called val, valid, validation or test (the first found is used).
+Classes are sorted as text, so folders 0 to 11 come as 0, 1, 10, 11, 2, ...: an index is not a name,
+and the mapping has to travel with the weights. Class names of all parts share one mapping.
+
+Skipped, and reported: hidden files and folders, system folders such as `__MACOSX`, files that do
+not claim to be pictures, pictures outside class folders, broken links. Linked folders are followed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zoo.data.decode import SUFFIXES, decode
+from zoo.data.errors import (
+    NoClassFolders,
+    NoPictures,
+    OneClassOnly,
+    StrayClasses,
+    listed,
+)
+from zoo.data.folder_layout import OUTSIDE, Picture, PicturesByClass, Skipped, collect
+from zoo.data.image_set import ImageSet
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a scan found.
+
+    Attributes:
+        root: the data folder as it was given.
+        classes: class names in index order.
+        train: pictures to train on, sorted by name.
+        val: pictures to validate on; None where the folder has no validation part of its own.
+        empty_classes: class folders without a picture; they get no index.
+        skipped: what was left out.
+        of_model: the classes are those of a model, whatever pictures there are.
+    """
+
+    root: Path
+    classes: tuple[str, ...]
+    train: tuple[Picture, ...]
+    val: tuple[Picture, ...] | None
+    empty_classes: tuple[str, ...]
+    skipped: tuple[Skipped, ...]
+    of_model: bool = False
+
+    @property
+    def class_to_index(self) -> dict[str, int]:
+        """Class name to label."""
+        return {name: index for index, name in enumerate(self.classes)}
+
+    def without(self, names: frozenset[str]) -> Folder:
+        """The folder with the pictures called `names` left out. Classes that this empties lose
+        their index, unless they are a model's (`scan_for_classes`). Errors are as in the scan."""
+        kept = replace(
+            self,
+            train=tuple(p for p in self.train if p.name not in names),
+            val=None if self.val is None else tuple(p for p in self.val if p.name not in names),
+        )
+        return _checked_for_model(kept) if self.of_model else _checked(kept)
+
+
+def scan(root: str | os.PathLike[str]) -> Folder:
+    """Find the classes and pictures under `root`.
+
+    Raises:
+        MissingFolder, NotAFolder, NoPictures, NoClassFolders, OneClassOnly, StrayClasses: each
+            says what was found and what to type next.
+
+    >>> scan("pets").classes      # doctest: +SKIP
+    ('cat', 'dog')
+    """
+    train, val, skipped, root = collect(root)
+    return _checked(_folder(root, train, val, skipped))
+
+
+def scan_for_classes(root: str | os.PathLike[str], classes: Sequence[str]) -> Folder:
+    """Find the pictures under `root` for a model whose classes are already fixed, to evaluate it.
+
+    The validation part is taken where there is one, else all pictures; they are in `val`, and
+    `train` is empty. Any number of the classes may be present.
+
+    Raises:
+        MissingFolder, NotAFolder, NoPictures, NoClassFolders: as `scan`.
+        StrayClasses: the folder has a class that the model does not know.
+    """
+    train, val, skipped, root = collect(root)
+    folder = _folder(root, {}, train if val is None else val, skipped)
+    return _checked_for_model(replace(folder, classes=tuple(classes), of_model=True))
+
+
+class FolderImages(ImageSet):
+    """Pictures in files.
+
+    Args:
+        pictures: the files.
+        classes: class names in index order; holds the class of every picture.
+        digests: content hash of each picture, by name.
+    """
+
+    def __init__(
+        self, pictures: Sequence[Picture], classes: Sequence[str], digests: dict[str, bytes]
+    ) -> None:
+        index = {name: i for i, name in enumerate(classes)}
+        self.pictures = tuple(pictures)
+        self.classes = tuple(classes)
+        self.labels = np.array([index[p.class_name] for p in pictures], dtype=np.int64)
+        self._digests = digests
+
+    def load(self, index: int, min_side: int | None = None) -> Image.Image:
+        return decode(self.pictures[index].path, min_side=min_side)
+
+    def name(self, index: int) -> str:
+        return self.pictures[index].name
+
+    def digest(self, index: int) -> bytes:
+        return self._digests[self.pictures[index].name]
+
+    def subset(self, indices: ArrayLike) -> FolderImages:
+        chosen = [self.pictures[i] for i in np.asarray(indices, dtype=np.int64)]
+        return FolderImages(chosen, self.classes, self._digests)
+
+
+def _folder(
+    root: Path, train: PicturesByClass, val: PicturesByClass | None, skipped: list[Skipped]
+) -> Folder:
+    def flat(part: PicturesByClass) -> tuple[Picture, ...]:
+        return tuple(sorted((p for found in part.values() for p in found), key=lambda p: p.name))
+
+    everywhere = [*train.items(), *(val or {}).items()]
+    filled = {name for name, found in everywhere if found}
+    return Folder(
+        root=root,
+        classes=(),
+        train=flat(train),
+        val=None if val is None else flat(val),
+        empty_classes=tuple(sorted({name for name, _ in everywhere} - filled)),
+        skipped=tuple(skipped),
+    )
+
+
+def _checked(folder: Folder) -> Folder:
+    """`folder` with its classes worked out from the training pictures, or the error it deserves."""
+    classes = tuple(sorted({p.class_name for p in folder.train}))
+    emptied = set(folder.classes) - set(classes)
+    folder = replace(
+        folder, classes=classes, empty_classes=tuple(sorted({*folder.empty_classes, *emptied}))
+    )
+    if not classes:
+        raise _nothing_found(folder)
+    if folder.val is not None:
+        if not folder.val:
+            raise NoPictures(
+                f"{folder.root}: the validation folder holds no picture in a class folder.\n"
+                "Fill it, or remove it: a validation part is then split off the training pictures."
+            )
+        strays = sorted({p.class_name for p in folder.val} - set(classes))
+        if strays:
+            raise StrayClasses(
+                f"{folder.root}: the validation part has classes without training pictures: "
+                f"{listed(strays)}.\nTraining has {listed(classes)}. "
+                "Rename these folders alike in both parts, or remove them.",
+                strays,
+            )
+    if len(classes) == 1:
+        raise _one_class(folder)
+    return folder
+
+
+def _checked_for_model(folder: Folder) -> Folder:
+    if not folder.val:
+        raise _nothing_found(folder)
+    strays = sorted({p.class_name for p in folder.val} - set(folder.classes))
+    if strays:
+        raise StrayClasses(
+            f"{folder.root}: the model has no class called {listed(strays)}.\n"
+            f"Its classes are {listed(folder.classes)}. Rename or remove these folders.",
+            strays,
+        )
+    return folder
+
+
+def _nothing_found(folder: Folder) -> Exception:
+    root = folder.root
+    loose = [s.name for s in folder.skipped if s.reason == OUTSIDE]
+    if loose:
+        return NoClassFolders(
+            f"{root}: {len(loose)} picture(s) lie in no class folder, such as {loose[0]}.\n"
+            f"Make one folder per class inside {root} and move the pictures in, for example: "
+            f'mkdir "{root / "cat"}" "{root / "dog"}"'
+        )
+    empty = ""
+    if folder.empty_classes:
+        empty = f" Class folders without pictures: {listed(folder.empty_classes)}."
+    return NoPictures(
+        f"{root}: no pictures found.{empty}\n"
+        f"{len(folder.skipped)} other file(s) and folder(s) were skipped. Expected pictures "
+        f"({listed(sorted(SUFFIXES), 6)}) in one folder per class, such as {root / 'cat' / '1.jpg'}"
+    )
+
+
+def _one_class(folder: Folder) -> OneClassOnly:
+    name = folder.classes[0]
+    message = (
+        f"{folder.root}: {len(folder.train)} picture(s), all of one class, {name!r}; "
+        "expected two classes or more.\n"
+    )
+    depth = len(Path(folder.train[0].name).parts)
+    inner = sorted({str(Path(p.path).parent) for p in folder.train})
+    if depth > 2 and len(inner) > 1:
+        message += (
+            f"Its folder holds {len(inner)} folders of pictures. If those are the classes, type: "
+            f'--data "{Path(inner[0]).parent}"'
+        )
+    else:
+        message += f"Add a folder of other pictures beside it, such as {folder.root / 'other'}"
+    return OneClassOnly(message)
