@@ -101,7 +101,7 @@ namespace pybind11::detail {
 
 template <>
 struct type_caster<zoo::Tensor> {
-  PYBIND11_TYPE_CASTER(zoo::Tensor, const_name("Tensor"));
+  PYBIND11_TYPE_CASTER(zoo::Tensor, const_name("engine._C.Tensor"));
 
   bool load(handle src, bool) {
     if (!isinstance<zoo::TensorImpl>(src)) {
@@ -120,7 +120,7 @@ struct type_caster<zoo::Tensor> {
 
 template <>
 struct type_caster<zoo::DType> {
-  PYBIND11_TYPE_CASTER(zoo::DType, const_name("dtype"));
+  PYBIND11_TYPE_CASTER(zoo::DType, const_name("engine._C.dtype"));
 
   bool load(handle src, bool) {
     value = zoo::dtype_from(src);

@@ -52,8 +52,8 @@ void bind_dtypes(py::module_& m) {
            })
       .def("__hash__", [](const PyDType& d) { return static_cast<int>(d.value); })
       .def("__reduce__", [](const PyDType& d) {
-        return py::make_tuple(py::module_::import("engine._C").attr("dtype_named"),
-                              py::make_tuple(dtype_name(d.value)));
+        const py::object make = py::module_::import("engine._C").attr("dtype_named");
+        return py::tuple(py::make_tuple(make, py::make_tuple(dtype_name(d.value))));
       });
   for (int i = 0; i < kNumDTypes; ++i) {
     py::object o = py::cast(PyDType{static_cast<DType>(i)});

@@ -50,21 +50,47 @@ auto binary_function(const char* name, BinaryFn fn) {
   };
 }
 
+// One shape of docstring for every row of the table. pybind11 copies the text.
+std::string unary_doc(const char* name, const char* doc, bool floats_only) {
+  return concat_text(
+      doc, ", elementwise.\n\nArgs:\n    x: tensor of any shape; ",
+      floats_only ? "integers are converted to float32." : "any dtype but bool.",
+      "\n\nReturns a tensor of x's shape. Raises TypeError for bool.\n\n>>> engine.", name,
+      "(engine.asarray([0.5, 1.0])).shape\n(2,)");
+}
+
+std::string predicate_doc(const char* name, const char* doc) {
+  return concat_text(doc, ", elementwise.\n\nReturns a bool tensor of x's shape.\n\n>>> engine.",
+                     name, "(engine.asarray([0.0, 1.0])).dtype\nbool");
+}
+
+std::string binary_doc(const char* name, const char* doc, const char* operands,
+                       const char* result) {
+  return concat_text(doc, ", elementwise with broadcasting.\n\nArgs:\n    a, b: ", operands,
+                     "; one may be a Python number, which takes the other's dtype.\n\nReturns ",
+                     result,
+                     " Raises ValueError where the shapes do not broadcast.\n\n>>> engine.", name,
+                     "(engine.asarray([1, 2]), 2).shape\n(2,)");
+}
+
 }  // namespace
 
 void bind_operators(py::module_& m, TensorClass& cls) {
+  enum { NUMBERS, FLOATS };
 #define ZOO_UNARY(name, forward, gradient, saves, domain, doc) \
-  def_both(m, cls, #name, &zoo::name, doc ". Elementwise.");
-#define ZOO_PREDICATE(name, expression, doc) def_both(m, cls, #name, &zoo::name, doc ". Elementwise; bool.");
-#define ZOO_BINARY(name, forward, ga, gb, saves, domain, doc)                        \
-  m.def(#name, binary_function(#name, &zoo::name), py::arg("a"), py::arg("b"),       \
-        doc ". Elementwise, with broadcasting.");
-#define ZOO_COMPARE(name, expression, doc)                                           \
-  m.def(#name, binary_function(#name, &zoo::name), py::arg("a"), py::arg("b"),       \
-        doc ". Elementwise, with broadcasting; bool.");
-#define ZOO_BITWISE(name, expression, doc)                                           \
-  m.def(#name, binary_function(#name, &zoo::name), py::arg("a"), py::arg("b"),       \
-        doc ". Elementwise, with broadcasting; integers or bool.");
+  def_both(m, cls, #name, &zoo::name, unary_doc(#name, doc, domain == FLOATS).c_str());
+#define ZOO_PREDICATE(name, expression, doc) \
+  def_both(m, cls, #name, &zoo::name, predicate_doc(#name, doc).c_str());
+#define ZOO_PLAIN_BINARY(name, doc, operands, result)                                   \
+  m.def(#name, binary_function(#name, &zoo::name), py::arg("a"), py::arg("b"),          \
+        binary_doc(#name, doc, operands, result).c_str());
+#define ZOO_BINARY(name, forward, ga, gb, saves, domain, doc)                           \
+  ZOO_PLAIN_BINARY(name, doc, "tensors of numbers",                                     \
+                   domain == FLOATS ? "floating point: integers become float32."        \
+                                    : "the promoted dtype.")
+#define ZOO_COMPARE(name, expression, doc) ZOO_PLAIN_BINARY(name, doc, "tensors", "bool.")
+#define ZOO_BITWISE(name, expression, doc) \
+  ZOO_PLAIN_BINARY(name, doc, "tensors of integers or bool", "the promoted dtype.")
 #include "ops/pointwise.def"
 
   m.def("leaky_relu",

@@ -23,15 +23,19 @@ Dims contiguous_strides(const Dims& shape) {
 }
 
 Dims dense_strides_like(const Dims& shape, const Dims& strides) {
-  int order[kMaxDims];
+  // Outermost first. Broadcast (zero) strides and single elements say nothing about order: those
+  // axes stay where a contiguous tensor has them, and the others are sorted around them.
+  int order[kMaxDims], slots[kMaxDims], sorted[kMaxDims], count = 0;
   const int n = shape.size();
-  for (int i = 0; i < n; ++i) order[i] = i;
-  // Outermost first. Broadcast (zero) strides and single elements say nothing about order: a
-  // stable sort leaves them where a contiguous tensor has them.
-  std::stable_sort(order, order + n, [&](int a, int b) {
-    if (shape[a] == 1 || shape[b] == 1 || strides[a] == 0 || strides[b] == 0) return false;
+  for (int i = 0; i < n; ++i) {
+    order[i] = i;
+    if (shape[i] != 1 && strides[i] != 0) slots[count++] = i;
+  }
+  std::copy(slots, slots + count, sorted);
+  std::stable_sort(sorted, sorted + count, [&](int a, int b) {
     return std::abs(strides[a]) > std::abs(strides[b]);
   });
+  for (int i = 0; i < count; ++i) order[slots[i]] = sorted[i];
   Dims dense(n, 1);
   int64_t step = 1;
   for (int i = n - 1; i >= 0; --i) {

@@ -40,6 +40,12 @@ std::optional<int64_t> batch_stride(const Tensor& t) {
 }
 
 void gemm(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias) {
+  if (out.numel() == 0) return;
+  if (a.shape().back() == 0) {  // an empty sum
+    fill_(out, 0);
+    if (bias.defined()) copy_(out, bias);
+    return;
+  }
   GemmArgs args;
   const int na = a.ndim(), nb = b.ndim(), nc = out.ndim();
   args.m = a.shape()[na - 2];
@@ -82,7 +88,12 @@ Tensor multiply_matrices(const Tensor& a, const Tensor& b) {
 
 Tensor transposed(const Tensor& t) { return swapaxes(t, -1, -2); }
 
-Tensor as_rows(const Tensor& t) { return reshape(t, {-1, t.shape()[t.ndim() - 1]}); }
+// All but the last axis as one.
+Tensor as_rows(const Tensor& t) {
+  int64_t rows = 1;
+  for (int i = 0; i + 1 < t.ndim(); ++i) rows *= t.shape()[i];
+  return reshape(t, {rows, t.shape().back()});
+}
 
 }  // namespace
 
@@ -108,8 +119,7 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   if (a.ndim() > 2 && b.ndim() == 2) {
     Dims shape = a.shape();
     shape.back() = b.shape()[1];
-    const int64_t rows = a.numel() / std::max<int64_t>(1, ka);
-    if (ka > 0) return reshape(matmul(reshape(a, {rows, ka}), b), shape);
+    return reshape(matmul(as_rows(a), b), shape);
   }
   Tensor out;
   {
@@ -150,12 +160,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   {
     GradMode off(false);
     const Tensor packed_bias = bias.defined() ? contiguous(bias) : bias;
-    if (x.shape().back() > 0) {
-      gemm(as_rows(x), transposed(weight), as_rows(out), packed_bias);
-    } else {
-      fill_(out, 0);
-      if (bias.defined()) copy_(out, bias);
-    }
+    gemm(as_rows(x), transposed(weight), as_rows(out), packed_bias);
   }
   if (needs_grad(x, weight, bias)) {
     record("linear", {x, weight, bias}, {out}, [sx = Saved(x), sw = Saved(weight)](Backward& bw) {

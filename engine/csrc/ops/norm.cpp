@@ -29,6 +29,10 @@ Tensor from_doubles(const std::vector<double>& values, DType dtype) {
   return astype(t, dtype);
 }
 
+std::vector<double> doubles_or(const Tensor& t, int64_t n, double otherwise) {
+  return t.defined() ? to_doubles(t) : std::vector<double>(n, otherwise);
+}
+
 // running = (1 - momentum) * running + momentum * batch
 void update_running(const char* name, const Tensor& running, const std::vector<double>& batch,
                     double momentum) {
@@ -74,10 +78,11 @@ struct BatchNormRule {
     // the second pass reads, instead of the gradient and the mask.
     Tensor masked = grad;
     const bool writes_masked = has_residual && relu && bw.wants(3);
-    if (writes_masked) masked = empty_like(grad);
+    if (writes_masked) masked = empty_channels_last(shape, grad);
     const int64_t n = shape[1];
     std::vector<double> sum(n), sum_x(n);
-    const bool needs_sums = bw.wants(1) || bw.wants(2) || (training && bw.wants(0));
+    const bool needs_sums = bw.wants(1) || bw.wants(2) || bw.wants(4) || bw.wants(5) ||
+                            (training && bw.wants(0));
     if ((needs_sums || writes_masked) && grad.numel() > 0) {
       // Frozen statistics and no x kept: only the sums of g count, so any x will do.
       if (args.x == nullptr) args.x = grad.data();
@@ -91,25 +96,28 @@ struct BatchNormRule {
     if (has_residual && bw.wants(3)) bw.set(3, masked);
 
     const std::vector<double>& inverse = channels.inverse_std;
-    const Tensor weight_saved = weight.get();
-    if (bw.wants(1)) {
-      std::vector<double> g(n);
-      for (int64_t c = 0; c < n; ++c) g[c] = sum_x[c] * inverse[c];
-      bw.set(1, from_doubles(g, weight_saved.dtype()));
+    const std::vector<double> w = doubles_or(weight.get(), n, 1.0);
+    // d y / d mean and d y / d variance, summed over the channel.
+    std::vector<double> grad_w(n), by_mean(n), by_variance(n);
+    for (int64_t i = 0; i < n; ++i) {
+      grad_w[i] = sum_x[i] * inverse[i];
+      by_mean[i] = -w[i] * inverse[i] * sum[i];
+      by_variance[i] = -0.5 * w[i] * inverse[i] * inverse[i] * inverse[i] * sum_x[i];
     }
+    if (bw.wants(1)) bw.set(1, from_doubles(grad_w, dtype));
     if (bw.wants(2)) bw.set(2, from_doubles(sum, dtype));
+    if (bw.wants(4)) bw.set(4, from_doubles(by_mean, dtype));
+    if (bw.wants(5)) bw.set(5, from_doubles(by_variance, dtype));
     if (!bw.wants(0)) return;
-    const Tensor grad_x = empty_like(grad);
+    const Tensor grad_x = empty_channels_last(shape, grad);
     Tensor b, c;
     if (training) {
-      const std::vector<double> w =
-          weight_saved.defined() ? to_doubles(weight_saved) : std::vector<double>(n, 1.0);
+      // d mean / d x = 1 / count, d variance / d x = 2 (x - mean) / count.
       const double count = static_cast<double>(rows.rows);
       std::vector<double> slope(n), offset(n);
       for (int64_t i = 0; i < n; ++i) {
-        const double a = w[i] * inverse[i];
-        slope[i] = -a * inverse[i] * inverse[i] * sum_x[i] / count;
-        offset[i] = -a * sum[i] / count;
+        slope[i] = 2.0 * by_variance[i] / count;
+        offset[i] = by_mean[i] / count;
       }
       b = from_doubles(slope, dtype);
       c = from_doubles(offset, dtype);
@@ -141,8 +149,7 @@ Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Ten
     variance = to_doubles(running_var);
   }
 
-  const std::vector<double> w = weight.defined() ? to_doubles(weight) : std::vector<double>(n, 1.0);
-  const std::vector<double> b = bias.defined() ? to_doubles(bias) : std::vector<double>(n, 0.0);
+  const std::vector<double> w = doubles_or(weight, n, 1.0), b = doubles_or(bias, n, 0.0);
   std::vector<double> scale(n), shift(n), inverse(n);
   for (int64_t c = 0; c < n; ++c) {
     inverse[c] = 1.0 / std::sqrt(variance[c] + options.eps);
@@ -157,8 +164,7 @@ Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Ten
   channels.mean = from_doubles(mean, x.dtype());
   channels.inverse_std = std::move(inverse);
 
-  const Dims& s = x.shape();
-  const Tensor y = empty_strided(s, {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]}, x.dtype(), x.device());
+  const Tensor y = empty_channels_last(x.shape(), x);
   ColumnAffine args;
   args.x = x.data();
   args.scale = channels.scale.data();
@@ -168,10 +174,12 @@ Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Ten
   args.y = y.data();
   column_affine_kernel.on(device)(x.dtype(), rows, args);
 
-  if (needs_grad(x, weight, bias, residual)) {
+  // In training the running statistics are results, not inputs.
+  const Tensor given_mean = options.training ? Tensor() : running_mean;
+  const Tensor given_var = options.training ? Tensor() : running_var;
+  if (needs_grad(x, weight, bias, residual, given_mean, given_var)) {
     BatchNormRule rule;
-    const bool weight_grad = weight.defined() && weight.requires_grad();
-    const bool keeps_x = options.training || weight_grad;
+    const bool keeps_x = options.training || needs_grad(weight, given_var);
     if (keeps_x) rule.x = Saved(x);
     if (options.relu && (residual.defined() || !keeps_x)) rule.y = Saved::output(y);
     rule.weight = Saved(weight);
@@ -179,7 +187,8 @@ Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Ten
     rule.training = options.training;
     rule.relu = options.relu;
     rule.has_residual = residual.defined();
-    record("batch_norm", {x, weight, bias, residual}, {y}, std::move(rule));
+    record("batch_norm", {x, weight, bias, residual, given_mean, given_var}, {y},
+           std::move(rule));
   }
   return y;
 }
@@ -228,10 +237,12 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
     return x.ndim() == 3 ? squeeze(y, {2}) : squeeze(y, {2, 3});
   }
   const auto same_dtype = [&](const Tensor& t) { return t.defined() ? astype(t, x.dtype()) : t; };
+  // In inference they are inputs like the others; in training they change as they are.
+  const auto statistics = [&](const Tensor& t) { return options.training ? t : same_dtype(t); };
   const Tensor r = same_dtype(residual);
   return batch_norm_channels_last(
       contiguous(x, MemoryFormat::kChannelsLast), same_dtype(weight), same_dtype(bias),
-      running_mean, running_var, r.defined() ? contiguous(r, MemoryFormat::kChannelsLast) : r,
+      statistics(running_mean), statistics(running_var), r.defined() ? contiguous(r, MemoryFormat::kChannelsLast) : r,
       options);
 }
 

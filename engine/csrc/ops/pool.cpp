@@ -38,6 +38,8 @@ struct PoolRule {
   int64_t n, c;
 
   PoolShape shape() const { return {n, c, h.view(), w.view()}; }
+  Dims in_dims() const { return {n, c, h.in, w.in}; }
+  Dims out_dims() const { return {n, c, h.out, w.out}; }
 };
 
 AxisTables sliding_axis(const char* op, const char* axis, int64_t in, int d,
@@ -96,20 +98,16 @@ void check_pictures(const char* op, const Tensor& x) {
         x.size(2), " x ", x.size(3), " are too large");
 }
 
-Tensor empty_channels_last(int64_t n, int64_t c, int64_t h, int64_t w, const Tensor& like) {
-  return empty_strided({n, c, h, w}, {h * w * c, 1, w * c, c}, like.dtype(), like.device());
-}
-
 Tensor avg_pool_windows(const char* op, const Tensor& pictures, AxisTables h, AxisTables w) {
   const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
   PoolRule rule{std::move(h), std::move(w), x.size(0), x.size(1)};
-  const Tensor y = empty_channels_last(rule.n, rule.c, rule.h.out, rule.w.out, x);
+  const Tensor y = empty_channels_last(rule.out_dims(), x);
   avg_pool_kernel.on(x.device().type)(x.dtype(), rule.shape(), x.data(), y.data());
   if (needs_grad(x)) {
     record(op, {x}, {y}, [rule = std::move(rule), op](Backward& bw) {
       refuse_second_order(op);
       const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
-      const Tensor grad_x = empty_channels_last(rule.n, rule.c, rule.h.in, rule.w.in, g);
+      const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
       avg_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(), grad_x.data());
       bw.set(0, grad_x);
     });
@@ -128,7 +126,7 @@ Tensor max_pool2d(const Tensor& pictures, const Pool2dOptions& options) {
                 sliding_axis("max_pool2d", "width", pictures.size(3), 1, options),
                 pictures.size(0), pictures.size(1)};
   const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
-  const Tensor y = empty_channels_last(rule.n, rule.c, rule.h.out, rule.w.out, x);
+  const Tensor y = empty_channels_last(rule.out_dims(), x);
   const Tensor where = empty_like(y, DType::kI32);
   max_pool_kernel.on(x.device().type)(x.dtype(), rule.shape(), x.data(), y.data(),
                                       where.data<int32_t>());
@@ -136,7 +134,7 @@ Tensor max_pool2d(const Tensor& pictures, const Pool2dOptions& options) {
     record("max_pool2d", {x}, {y}, [rule = std::move(rule), where](Backward& bw) {
       refuse_second_order("max_pool2d");
       const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
-      const Tensor grad_x = empty_channels_last(rule.n, rule.c, rule.h.in, rule.w.in, g);
+      const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
       max_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(),
                                                where.data<int32_t>(), grad_x.data());
       bw.set(0, grad_x);

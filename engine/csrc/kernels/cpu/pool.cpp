@@ -95,8 +95,10 @@ void max_backward(const PoolShape& s, const T* grad, const int32_t* where, T* gr
   });
 }
 
-// Channels summed together; windows may be whole pictures, so sums of lines go to doubles.
+// Channels summed together. Windows may be whole pictures, so sums of this many pixels of a line
+// go to doubles.
 constexpr int64_t kTile = 64;
+constexpr int64_t kStretch = 32;
 
 template <class T>
 void avg_forward(const PoolShape& s, const T* x, T* y) {
@@ -112,14 +114,17 @@ void avg_forward(const PoolShape& s, const T* x, T* y) {
       const T* picture = x + pixel / pixels * s.h.in * s.w.in * s.c + c0;
       double total[kTile] = {};
       for (int64_t h = s.h.begin[oh]; h < s.h.end[oh]; ++h) {
-        along<T>(width, [&](auto lane, int64_t c) {
-          using V = typename decltype(lane)::type;
-          V sum{};
-          for (int64_t w = s.w.begin[ow]; w < s.w.end[ow]; ++w) {
-            sum += load<V>(picture + (h * s.w.in + w) * s.c + c);
-          }
-          add_to(total + c, sum);
-        });
+        for (int64_t w0 = s.w.begin[ow]; w0 < s.w.end[ow]; w0 += kStretch) {
+          const int64_t w1 = s.w.end[ow] - w0 < kStretch ? s.w.end[ow] : w0 + kStretch;
+          along<T>(width, [&](auto lane, int64_t c) {
+            using V = typename decltype(lane)::type;
+            V sum{};
+            for (int64_t w = w0; w < w1; ++w) {
+              sum += load<V>(picture + (h * s.w.in + w) * s.c + c);
+            }
+            add_to(total + c, sum);
+          });
+        }
       }
       const double divisor = static_cast<double>(s.h.divisor[oh]) * s.w.divisor[ow];
       T* out = y + pixel * s.c + c0;

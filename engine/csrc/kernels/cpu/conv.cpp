@@ -1,0 +1,92 @@
+// Convolution forward and gradient of its input, by implicit GEMM.
+#include "kernels/conv.h"
+
+#include "kernels/cpu/conv_gather.h"
+
+namespace zoo {
+namespace {
+
+template <class T>
+void forward(const Conv2dShape& s, const T* x, const T* weight, const Conv2dEpilogue& epilogue,
+             T* y) {
+  const int64_t c = s.c / s.groups, k = s.k / s.groups;
+  const Gather g{s.n,
+                 forward_axis(s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h),
+                 forward_axis(s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w),
+                 s.c, s.k, c};
+  const int64_t* ws = s.weight_strides;
+  const T* bias = static_cast<const T*>(epilogue.bias);
+  const T* residual = static_cast<const T*>(epilogue.residual);
+  const bool pointwise = s.kh * s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_h == 0 &&
+                         s.pad_w == 0;
+  for (int64_t group = 0; group < s.groups; ++group) {
+    Output<T> out;
+    out.c = y + group * k;
+    out.bias = bias == nullptr ? nullptr : bias + group * k;
+    out.residual = residual == nullptr ? nullptr : residual + group * k;
+    out.relu = epilogue.relu;
+    const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[1], ws[0]};
+    if (pointwise) {  // every pixel is a row already
+      multiply<T>(g.pixels(), k, c, DenseRows<T>(x + group * c, s.c, s.k, k), right, out);
+    } else {
+      multiply<T>(g.pixels(), k, g.inner(), GatheredRows<T>{g, x + group * c, 0}, right, out);
+    }
+  }
+}
+
+// Pixels of the input are taken by their remainder modulo the stride, a phase: all pixels of a
+// phase were read through the same taps, so each phase is one product. Phases without taps are
+// products of length 0, which write 0.
+template <class T>
+void grad_input(const Conv2dShape& s, const T* grad_y, const T* weight, T* grad_x) {
+  const int64_t c = s.c / s.groups, k = s.k / s.groups;
+  const int64_t* ws = s.weight_strides;
+  const bool pointwise = s.kh * s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_h == 0 &&
+                         s.pad_w == 0;
+  for (int64_t phase = 0; phase < s.stride_h * s.stride_w; ++phase) {
+    const Gather g{s.n,
+                   gradient_axis(s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h,
+                                 phase / s.stride_w),
+                   gradient_axis(s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w,
+                                 phase % s.stride_w),
+                   s.k, s.c, k};
+    for (int64_t group = 0; group < s.groups; ++group) {
+      Output<T> out;
+      out.c = grad_x + group * c;
+      const T* from = grad_y + group * k;
+      const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[0], ws[1]};
+      if (pointwise) {
+        multiply<T>(g.pixels(), c, k, DenseRows<T>(from, s.k, s.c, c), right, out);
+      } else {
+        multiply<T>(g.pixels(), c, g.inner(), GatheredRows<T>{g, from, 0}, right, out);
+      }
+    }
+  }
+}
+
+void conv2d_forward(DType dtype, const Conv2dShape& s, const void* x, const void* weight,
+                    const Conv2dEpilogue& epilogue, void* y) {
+  if (dtype == DType::kF64) {
+    return forward(s, static_cast<const double*>(x), static_cast<const double*>(weight), epilogue,
+                   static_cast<double*>(y));
+  }
+  forward(s, static_cast<const float*>(x), static_cast<const float*>(weight), epilogue,
+          static_cast<float*>(y));
+}
+
+void conv2d_grad_input(DType dtype, const Conv2dShape& s, const void* grad_y, const void* weight,
+                       void* grad_x) {
+  if (dtype == DType::kF64) {
+    return grad_input(s, static_cast<const double*>(grad_y), static_cast<const double*>(weight),
+                      static_cast<double*>(grad_x));
+  }
+  grad_input(s, static_cast<const float*>(grad_y), static_cast<const float*>(weight),
+             static_cast<float*>(grad_x));
+}
+
+}  // namespace
+
+ZOO_REGISTER_CPU(conv2d_forward_kernel, &conv2d_forward);
+ZOO_REGISTER_CPU(conv2d_grad_input_kernel, &conv2d_grad_input);
+
+}  // namespace zoo

@@ -1,0 +1,81 @@
+"""Convolution."""
+
+from __future__ import annotations
+
+import math
+
+import engine
+from engine import Tensor
+from engine.nn import functional as F
+from engine.nn import init
+from engine.nn.functional import IntOrPair, pair
+from engine.nn.module import Module
+from engine.nn.parameter import Parameter
+
+
+class Conv2d(Module):
+    """y[n, k, i, j] = b[k] + sum of W[k, c, u, v] x[n, c, s i + d u - p, s j + d v - p],
+
+    the sum over c, u and v, with stride s, dilation d and zero padding p (LeCun et al.,
+    "Gradient-based learning applied to document recognition", 1998). Weight and bias start uniform
+    in +-1 / sqrt(fan-in).
+
+    Args:
+        in_channels, out_channels: C and K; both multiples of groups.
+        kernel_size, stride, padding, dilation: int or pair (rows, columns), pixels.
+        groups: the channels are cut into that many groups, which do not see each other.
+        bias: whether there is a b.
+
+    Shapes: x (N, C, H, W) -> (N, K, H', W'), H' = floor((H + 2 p - d (kh - 1) - 1) / s) + 1.
+    Parameters: weight (K, C / groups, kh, kw), bias (K,).
+
+    >>> Conv2d(3, 8, 3, stride=2, padding=1)(engine.ones((1, 3, 32, 32))).shape
+    (1, 8, 16, 16)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: IntOrPair,
+        stride: IntOrPair = 1,
+        padding: IntOrPair = 0,
+        dilation: IntOrPair = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if groups < 1 or in_channels < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"Conv2d: in_channels={in_channels}, out_channels={out_channels}, groups={groups}; "
+                "expected positive numbers, the channels multiples of groups"
+            )
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = pair(kernel_size, "kernel_size")
+        self.stride = pair(stride, "stride")
+        self.padding = pair(padding, "padding")
+        self.dilation = pair(dilation, "dilation")
+        self.groups = groups
+        shape = (out_channels, in_channels // groups, *self.kernel_size)
+        bound = 1 / math.sqrt(shape[1] * shape[2] * shape[3])
+        self.weight = Parameter(engine.empty(shape))
+        init.uniform_(self.weight, -bound, bound)
+        self.bias = Parameter(engine.empty(out_channels)) if bias else None
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv2d(
+            x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+        )
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"]
+        defaults = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                parts.append(f"{name}={getattr(self, name)}")
+        if self.bias is None:
+            parts.append("bias=False")
+        return ", ".join(parts)

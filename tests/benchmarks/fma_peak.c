@@ -1,0 +1,63 @@
+/* Peak float32 multiply-add rate, all threads together, in GFLOP/s.
+   cc -O3 -march=native -pthread fma_peak.c -o fma_peak && ./fma_peak THREADS */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__AVX512F__)
+#define WIDTH 16
+#elif defined(__AVX2__)
+#define WIDTH 8
+#else
+#define WIDTH 4
+#endif
+/* Twelve independent chains hide the latency of the multiply-add on two ports. */
+#define CHAINS 12
+#define STEPS 20000000L
+
+typedef float vec __attribute__((vector_size(WIDTH * 4)));
+
+static pthread_barrier_t start;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static void *run(void *result) {
+  vec x, y, c[CHAINS];
+  for (int k = 0; k < WIDTH; k++) x[k] = 0.9999999f, y[k] = 1e-7f;
+  for (int i = 0; i < CHAINS; i++) c[i] = y;
+  pthread_barrier_wait(&start);
+  const double t0 = now();
+  for (long s = 0; s < STEPS; s++) {
+#pragma GCC unroll 12
+    for (int i = 0; i < CHAINS; i++) {
+      c[i] = c[i] * x + y;
+#if defined(__x86_64__)
+      __asm__ volatile("" : "+v"(c[i]));
+#endif
+    }
+  }
+  const double seconds = now() - t0;
+  for (int i = 1; i < CHAINS; i++) c[0] += c[i];
+  *(double *)result = c[0][0] == 12345.0f ? 0 : 2.0 * WIDTH * CHAINS * STEPS / seconds * 1e-9;
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  const int threads = argc > 1 ? atoi(argv[1]) : 1;
+  pthread_t id[256];
+  double rate[256], best = 0;
+  for (int round = 0; round < 3; round++) {
+    pthread_barrier_init(&start, NULL, threads);
+    for (int i = 0; i < threads; i++) pthread_create(&id[i], NULL, run, &rate[i]);
+    double sum = 0;
+    for (int i = 0; i < threads; i++) pthread_join(id[i], NULL), sum += rate[i];
+    if (sum > best) best = sum;
+  }
+  printf("%.1f\n", best);
+  return 0;
+}
