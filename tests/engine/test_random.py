@@ -36,20 +36,20 @@ def test_the_reference_reproduces_the_published_vector() -> None:
 
 def test_uniform_numbers_are_the_published_generators_words() -> None:
     seed = 0x0123456789ABCDEF
-    drawn = _C.rand(64, engine.float32, engine.Generator(seed)).numpy()
+    drawn = _C.rand(128, engine.float32, engine.Generator(seed)).numpy()
     key = [seed & 0xFFFFFFFF, seed >> 32]
-    words = [philox([i, 0, 0, 0], key) for i in range(16)]
-    wanted = [(words[e % 16][e // 16] >> 8) / 2**24 for e in range(64)]
+    words = [philox([i, 0, 0, 0], key) for i in range(32)]
+    wanted = [(words[e % 32][e // 32] >> 8) / 2**24 for e in range(128)]
     assert drawn.tolist() == wanted
 
 
 def test_float64_numbers_have_53_random_bits() -> None:
-    words = [philox([i, 0, 0, 0], [0, 0]) for i in range(16)]
+    words = [philox([i, 0, 0, 0], [0, 0]) for i in range(32)]
     wanted = [
-        ((words[e % 16][2 * (e // 16)] << 32 | words[e % 16][2 * (e // 16) + 1]) >> 11) / 2**53
-        for e in range(32)
+        ((words[e % 32][2 * (e // 32)] << 32 | words[e % 32][2 * (e // 32) + 1]) >> 11) / 2**53
+        for e in range(64)
     ]
-    assert _C.rand(32, engine.float64, engine.Generator(0)).tolist() == wanted
+    assert _C.rand(64, engine.float64, engine.Generator(0)).tolist() == wanted
 
 
 @pytest.mark.parametrize("dtype", [engine.float32, engine.float64])
@@ -79,13 +79,13 @@ def test_normal_numbers_have_normal_moments_and_tails(dtype) -> None:
 
 
 def test_normal_numbers_are_box_and_mullers() -> None:
-    z = _C.randn(32, engine.float64, engine.Generator(0)).numpy()
-    for i in range(16):
+    z = _C.randn(64, engine.float64, engine.Generator(0)).numpy()
+    for i in range(32):
         w = philox([i, 0, 0, 0], [0, 0])
         radius = np.sqrt(-2 * np.log((((w[0] << 32 | w[1]) >> 11) + 0.5) / 2**53))
         angle = 2 * np.pi * ((((w[2] << 32 | w[3]) >> 11) + 0.5) / 2**53) - np.pi / 4
         np.testing.assert_allclose(
-            [z[i], z[16 + i]], [radius * np.cos(angle), radius * np.sin(angle)], rtol=1e-13
+            [z[i], z[32 + i]], [radius * np.cos(angle), radius * np.sin(angle)], rtol=1e-13
         )
 
 
@@ -184,7 +184,7 @@ def test_state_goes_out_and_back() -> None:
     first = _C.randn(5).tolist()
     engine.set_rng_state(state)
     assert _C.randn(5).tolist() == first
-    assert state == {"seed": 14, "offset": 256}  # 16 groups of 16 counters for 1,000 numbers
+    assert state == {"seed": 14, "offset": 256}  # 8 groups of 32 counters for 1,000 numbers
 
 
 def test_a_generator_is_independent_of_the_default_one() -> None:

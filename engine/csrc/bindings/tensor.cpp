@@ -181,8 +181,6 @@ TensorClass bind_tensor(py::module_& m) {
            "copy that has.")
       .def("astype", as_op(&astype), py::arg("dtype"), "A copy with elements of another dtype.")
       .def("to", &to, py::arg("target"), "The tensor with another dtype, or on another device.")
-      .def("float", [](const Tensor& t) { OpScope s; return astype(t, DType::kF32); },
-           "A copy in float32.")
       .def("reshape", &method_reshape,
            "The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).")
       .def("permute_dims", &method_permute, "The axes in another order, as a view.")

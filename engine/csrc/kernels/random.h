@@ -9,10 +9,12 @@
 
 namespace zoo {
 
-// Memory is filled in groups of 64 float32 or 32 float64; each group takes kGroupCounters counters.
-// Element e of a group comes from word e / 16 of counter e % 16 (float64: from a pair of words).
-inline constexpr int kGroupCounters = 16;
-constexpr int64_t random_group(DType dtype) { return dtype == DType::kF64 ? 32 : 64; }
+// Memory is filled in groups of 128 float32 or 64 float64; each group takes kGroupCounters counters.
+// Element e of a group comes from word e / 32 of counter e % 32 (float64: from a pair of words).
+inline constexpr int kGroupCounters = 32;
+constexpr int64_t random_group(DType dtype) {
+  return (dtype == DType::kF64 ? 2 : 4) * kGroupCounters;
+}
 constexpr uint64_t counters_for(DType dtype, int64_t n) {
   return static_cast<uint64_t>((n + random_group(dtype) - 1) / random_group(dtype)) *
          kGroupCounters;

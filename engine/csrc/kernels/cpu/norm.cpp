@@ -26,7 +26,17 @@ ZOO_INLINE Blocks split_rows(RowShape s) {
   return {each, (s.rows + each - 1) / each, block >= kGrain ? 1 : kGrain / (block + 1) + 1};
 }
 
-ZOO_INLINE int64_t row_grain(RowShape s) { return kGrain / (s.width + 1) + 1; }
+// (Bodies of parallel loops copy what their inner loops read into locals: captured variables could,
+// for all the compiler knows, change with every store.)
+
+// Calls body(row) for every row, the last stretches first: what the pass before read last is still
+// in a cache, and what this pass writes last is where the next operation starts.
+template <class F>
+ZOO_INLINE void for_rows_from_the_end(RowShape s, F&& body) {
+  parallel_for(0, s.rows, kGrain / (s.width + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = s.rows - end; row < s.rows - begin; ++row) body(row);
+  });
+}
 
 // Adds the blocks' partial sums in order, into the first of them.
 ZOO_INLINE void combine(double* partial, int64_t blocks, int64_t width) {
@@ -61,6 +71,7 @@ void stats(RowShape s, const T* x, double* mean, double* variance) {
           const V o = load<V>(origin + c);
           V s1{}, s2{};
           for (int k = 0; k < decltype(count)::value; ++k) {
+            __builtin_prefetch(from + (k + kGroup) * width + c);
             const V d = load<V>(from + k * width + c) - o;
             s1 += d;
             s2 += d * d;
@@ -92,19 +103,18 @@ void affine(RowShape s, const ColumnAffine& a) {
   const T* const scale = static_cast<const T*>(a.scale);
   const T* const shift = static_cast<const T*>(a.shift);
   T* const y_all = static_cast<T*>(a.y);
-  parallel_for(0, s.rows, row_grain(s), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const T* x = x_all + row * width;
-      const T* residual = residual_all + (kResidual ? row * width : 0);
-      T* y = y_all + row * width;
-      along<T>(width, [&](auto lane, int64_t c) {
-        using V = typename decltype(lane)::type;
-        V v = load<V>(x + c) * load<V>(scale + c) + load<V>(shift + c);
-        if constexpr (kResidual) v += load<V>(residual + c);
-        if constexpr (kRelu) v = v < V{} ? V{} : v;
-        store(y + c, v);
-      });
-    }
+  for_rows_from_the_end(s, [&](int64_t row) {
+    const T *row_scale = scale, *row_shift = shift;
+    const T* x = x_all + row * width;
+    const T* residual = residual_all + (kResidual ? row * width : 0);
+    T* y = y_all + row * width;
+    along<T>(width, [&](auto lane, int64_t c) {
+      using V = typename decltype(lane)::type;
+      V v = load<V>(x + c) * load<V>(row_scale + c) + load<V>(row_shift + c);
+      if constexpr (kResidual) v += load<V>(residual + c);
+      if constexpr (kRelu) v = v < V{} ? V{} : v;
+      store(y + c, v);
+    });
   });
 }
 
@@ -127,7 +137,10 @@ void grad_sums(RowShape s, const ColumnGrad& args, double* sum, double* sum_x, T
   const int64_t width = s.width;
   Scratch scratch(static_cast<size_t>(blocks.count * 2 * width) * sizeof(double));
   double* partial = scratch.as<double>();
-  parallel_for(0, blocks.count, blocks.grain, [&, a = args](int64_t begin, int64_t end) {
+  parallel_for(0, blocks.count, blocks.grain, [&](int64_t begin, int64_t end) {
+    const ColumnGrad a = args;
+    const int64_t width = s.width;
+    T* const kept = masked;
     for (int64_t b = begin; b < end; ++b) {
       double* s0 = partial + b * 2 * width;
       double* s1 = s0 + width;
@@ -144,7 +157,7 @@ void grad_sums(RowShape s, const ColumnGrad& args, double* sum, double* sum_x, T
             const V x = load<V>(static_cast<const T*>(a.x) + at);
             const V g = masked_grad<T, kMask>(
                 a, load<V>(static_cast<const T*>(a.grad) + at), x, at, c);
-            if constexpr (kKeep) store(masked + at, g);
+            if constexpr (kKeep) store(kept + at, g);
             g_sum += g;
             gx_sum += g * (x - mean);
           }
@@ -166,24 +179,26 @@ template <class T, ReluMask kMask, bool kStats>
 void grad_input(RowShape s, const ColumnGrad& args, const T* a, const T* b, const T* c0,
                 T* grad_x) {
   const int64_t width = s.width;
-  parallel_for(0, s.rows, row_grain(s), [&, g = args](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      along<T>(width, [&](auto lane, int64_t c) {
-        using V = typename decltype(lane)::type;
-        const int64_t at = row * width + c;
-        V x{};
-        if constexpr (kStats || kMask == ReluMask::kRecomputed) {
-          x = load<V>(static_cast<const T*>(g.x) + at);
-        }
-        V v = masked_grad<T, kMask>(g, load<V>(static_cast<const T*>(g.grad) + at), x, at, c) *
-              load<V>(a + c);
-        if constexpr (kStats) {
-          v += load<V>(b + c) * (x - load<V>(static_cast<const T*>(g.mean) + c)) +
-               load<V>(c0 + c);
-        }
-        store(grad_x + at, v);
-      });
-    }
+  for_rows_from_the_end(s, [&](int64_t row) {
+    const ColumnGrad g = args;
+    const T *by_grad = a, *by_x = b, *offset = c0;
+    T* const out = grad_x;
+    const int64_t first = row * width;
+    along<T>(width, [&](auto lane, int64_t c) {
+      using V = typename decltype(lane)::type;
+      const int64_t at = first + c;
+      V x{};
+      if constexpr (kStats || kMask == ReluMask::kRecomputed) {
+        x = load<V>(static_cast<const T*>(g.x) + at);
+      }
+      V v = masked_grad<T, kMask>(g, load<V>(static_cast<const T*>(g.grad) + at), x, at, c) *
+            load<V>(by_grad + c);
+      if constexpr (kStats) {
+        v += load<V>(by_x + c) * (x - load<V>(static_cast<const T*>(g.mean) + c)) +
+             load<V>(offset + c);
+      }
+      store(out + at, v);
+    });
   });
 }
 

@@ -35,61 +35,98 @@ ZOO_INLINE Index<Vector<double>> load_index(Lane<Vector<double>>, const int32_t*
   return v;
 }
 
+// The largest of one window for U vectors of channels side by side.
+template <class V, int U, class T>
+ZOO_INLINE void max_window(const PoolShape& s, int64_t oh, int64_t ow, const T* picture, T* y,
+                           int32_t* where) {
+  constexpr int64_t kStep = sizeof(V) / sizeof(T);
+  // The first tap decides from the start, so that windows of minus infinity have a place.
+  const int64_t first = s.h.begin[oh] * s.w.in + s.w.begin[ow];
+  V best[U];
+  Index<V> place[U];
+  for (int u = 0; u < U; ++u) {
+    best[u] = load<V>(picture + first * s.c + u * kStep);
+    place[u] = Index<V>{} + static_cast<int32_t>(first);
+  }
+  for (int64_t h = s.h.begin[oh]; h < s.h.end[oh]; h += s.h.step) {
+    for (int64_t w = s.w.begin[ow]; w < s.w.end[ow]; w += s.w.step) {
+      const int64_t at = h * s.w.in + w;
+      const Index<V> here = Index<V>{} + static_cast<int32_t>(at);
+      for (int u = 0; u < U; ++u) {
+        const V v = load<V>(picture + at * s.c + u * kStep);
+        const auto keep = (v <= best[u]) | (best[u] != best[u]);  // false for a first NaN
+        best[u] = keep ? best[u] : v;
+        place[u] = keep ? place[u] : here;
+      }
+    }
+  }
+  for (int u = 0; u < U; ++u) {
+    store(y + u * kStep, best[u]);
+    store_index(where + u * kStep, place[u]);
+  }
+}
+
 template <class T>
-void max_forward(const PoolShape& s, const T* x, T* y, int32_t* where) {
+void max_forward(const PoolShape& s, const T* x, T* y_all, int32_t* where_all) {
   const int64_t line = s.w.out * s.c;
   parallel_for(0, s.n * s.h.out, 16384 / (line + 1) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t oh = r % s.h.out;
       const T* picture = x + r / s.h.out * s.h.in * s.w.in * s.c;
       for (int64_t ow = 0; ow < s.w.out; ++ow) {
-        const int64_t out = (r * s.w.out + ow) * s.c;
-        along<T>(s.c, [&](auto lane, int64_t c) {
-          using V = typename decltype(lane)::type;
-          using I = Index<V>;
-          // The first tap decides from the start, so that windows of minus infinity have a place.
-          int64_t at = s.h.begin[oh] * s.w.in + s.w.begin[ow];
-          V best = load<V>(picture + at * s.c + c);
-          I place = I{} + static_cast<int32_t>(at);
-          for (int64_t h = s.h.begin[oh]; h < s.h.end[oh]; h += s.h.step) {
-            for (int64_t w = s.w.begin[ow]; w < s.w.end[ow]; w += s.w.step) {
-              at = h * s.w.in + w;
-              const V v = load<V>(picture + at * s.c + c);
-              const auto take = (v > best) | (v != v);
-              best = take ? v : best;
-              place = take ? I{} + static_cast<int32_t>(at) : place;
-            }
-          }
-          store(y + out + c, best);
-          store_index(where + out + c, place);
-        });
+        T* y = y_all + (r * s.w.out + ow) * s.c;
+        int32_t* where = where_all + (r * s.w.out + ow) * s.c;
+        int64_t c = 0;
+        for (; c + 4 * kLanes<T> <= s.c; c += 4 * kLanes<T>) {
+          max_window<Vector<T>, 4>(s, oh, ow, picture + c, y + c, where + c);
+        }
+        for (; c + kLanes<T> <= s.c; c += kLanes<T>) {
+          max_window<Vector<T>, 1>(s, oh, ow, picture + c, y + c, where + c);
+        }
+        for (; c < s.c; ++c) max_window<T, 1>(s, oh, ow, picture + c, y + c, where + c);
       }
     }
   });
 }
 
+// The gradient of one position for U vectors of channels side by side.
+template <class V, int U, class T>
+ZOO_INLINE void max_gather(const PoolShape& s, int64_t ih, int64_t iw, const T* grad,
+                           const int32_t* where, T* grad_x) {
+  constexpr int64_t kStep = sizeof(V) / sizeof(T);
+  const Index<V> here = Index<V>{} + static_cast<int32_t>(ih * s.w.in + iw);
+  V sum[U] = {};
+  for (int64_t oh = s.h.first[ih]; oh < s.h.last[ih]; ++oh) {
+    for (int64_t ow = s.w.first[iw]; ow < s.w.last[iw]; ++ow) {
+      const int64_t from = (oh * s.w.out + ow) * s.c;
+      for (int u = 0; u < U; ++u) {
+        const Index<V> place = load_index(Lane<V>{}, where + from + u * kStep);
+        sum[u] += place == here ? load<V>(grad + from + u * kStep) : V{};
+      }
+    }
+  }
+  for (int u = 0; u < U; ++u) store(grad_x + u * kStep, sum[u]);
+}
+
 template <class T>
-void max_backward(const PoolShape& s, const T* grad, const int32_t* where, T* grad_x) {
+void max_backward(const PoolShape& s, const T* grad_all, const int32_t* where_all, T* grad_x) {
   const int64_t line = s.w.in * s.c;
   parallel_for(0, s.n * s.h.in, 16384 / (line + 1) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t ih = r % s.h.in;
-      const int64_t picture = r / s.h.in * s.h.out * s.w.out;
+      const int64_t picture = r / s.h.in * s.h.out * s.w.out * s.c;
+      const T* grad = grad_all + picture;
+      const int32_t* where = where_all + picture;
       for (int64_t iw = 0; iw < s.w.in; ++iw) {
-        const int32_t here = static_cast<int32_t>(ih * s.w.in + iw);
-        along<T>(s.c, [&](auto lane, int64_t c) {
-          using V = typename decltype(lane)::type;
-          using I = Index<V>;
-          V sum{};
-          for (int64_t oh = s.h.first[ih]; oh < s.h.last[ih]; ++oh) {
-            for (int64_t ow = s.w.first[iw]; ow < s.w.last[iw]; ++ow) {
-              const int64_t from = (picture + oh * s.w.out + ow) * s.c + c;
-              const I place = load_index(lane, where + from);
-              sum += place == I{} + here ? load<V>(grad + from) : V{};
-            }
-          }
-          store(grad_x + (r * s.w.in + iw) * s.c + c, sum);
-        });
+        T* out = grad_x + (r * s.w.in + iw) * s.c;
+        int64_t c = 0;
+        for (; c + 4 * kLanes<T> <= s.c; c += 4 * kLanes<T>) {
+          max_gather<Vector<T>, 4>(s, ih, iw, grad + c, where + c, out + c);
+        }
+        for (; c + kLanes<T> <= s.c; c += kLanes<T>) {
+          max_gather<Vector<T>, 1>(s, ih, iw, grad + c, where + c, out + c);
+        }
+        for (; c < s.c; ++c) max_gather<T, 1>(s, ih, iw, grad + c, where + c, out + c);
       }
     }
   });

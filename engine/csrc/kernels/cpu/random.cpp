@@ -12,8 +12,9 @@ namespace zoo {
 namespace {
 
 constexpr int kCounters = kGroupCounters;
+constexpr int kFloats = 4 * kCounters, kDoubles = 2 * kCounters;  // in a group
 // Groups a thread takes at least.
-constexpr int64_t kGrain = 128;
+constexpr int64_t kGrain = 64;
 
 struct Words {
   uint32_t w[4][kCounters];
@@ -35,7 +36,7 @@ ZOO_INLINE uint64_t bits53(const Words& words, int pair, int i) {
   return (uint64_t{words.w[2 * pair][i]} << 32 | words.w[2 * pair + 1][i]) >> 11;
 }
 
-ZOO_INLINE void uniform(const Words& words, float (&u)[64]) {
+ZOO_INLINE void uniform(const Words& words, float (&u)[kFloats]) {
   for (int k = 0; k < 4; ++k) {
     for (int i = 0; i < kCounters; ++i) {
       u[k * kCounters + i] = static_cast<float>(static_cast<int32_t>(words.w[k][i] >> 8)) * 0x1p-24f;
@@ -43,7 +44,7 @@ ZOO_INLINE void uniform(const Words& words, float (&u)[64]) {
   }
 }
 
-ZOO_INLINE void uniform(const Words& words, double (&u)[32]) {
+ZOO_INLINE void uniform(const Words& words, double (&u)[kDoubles]) {
   for (int k = 0; k < 2; ++k) {
     for (int i = 0; i < kCounters; ++i) {
       u[k * kCounters + i] = static_cast<double>(static_cast<int64_t>(bits53(words, k, i))) * 0x1p-53;
@@ -104,7 +105,7 @@ ZOO_INLINE void box_muller(double u, uint64_t quadrant, double fraction, double&
 }
 
 // Words 0 and 1 of each counter give two numbers, words 2 and 3 two more.
-ZOO_INLINE void normal(const Words& words, double (&z)[64]) {
+ZOO_INLINE void normal(const Words& words, double (&z)[kFloats]) {
   for (int k = 0; k < 4; k += 2) {
     for (int i = 0; i < kCounters; ++i) {
       const uint32_t w = words.w[k + 1][i];
@@ -115,7 +116,7 @@ ZOO_INLINE void normal(const Words& words, double (&z)[64]) {
   }
 }
 
-ZOO_INLINE void normal(const Words& words, double (&z)[32]) {
+ZOO_INLINE void normal(const Words& words, double (&z)[kDoubles]) {
   for (int i = 0; i < kCounters; ++i) {
     const int64_t angle = static_cast<int64_t>(bits53(words, 1, i));
     constexpr int64_t kMask = (int64_t{1} << 51) - 1;
@@ -171,17 +172,19 @@ void fill(RandomStream s, const RandomFill& f, T* out, int64_t n) {
 
 template <class T>
 void dropout(RandomStream s, double p, const T* x, T* y, int64_t n) {
-  constexpr int N = 64;
-  // An element is dropped if its word is below p * 2^32.
-  const uint64_t threshold = static_cast<uint64_t>(p * 0x1p32);
-  const T scale = p < 1 ? static_cast<T>(1.0 / (1.0 - p)) : T(0);
+  constexpr int N = kFloats;
   parallel_for(0, (n + N - 1) / N, kGrain, [&](int64_t begin, int64_t end) {
+    // An element is dropped if its word is below p * 2^32; p = 1 drops the rest by its scale.
+    const uint32_t threshold = p < 1 ? static_cast<uint32_t>(p * 0x1p32) : 0;
+    const T scale = p < 1 ? static_cast<T>(1.0 / (1.0 - p)) : T(0);
     for (int64_t group = begin; group < end; ++group) {
       Words words;
       draw(words, s, group, 0);
       T factor[N];
-      for (int i = 0; i < N; ++i) {
-        factor[i] = words.w[i / kCounters][i % kCounters] >= threshold ? scale : T(0);
+      for (int k = 0; k < 4; ++k) {
+        for (int i = 0; i < kCounters; ++i) {
+          factor[k * kCounters + i] = words.w[k][i] >= threshold ? scale : T(0);
+        }
       }
       const int64_t at = group * N;
       const int64_t count = n - at < N ? n - at : N;
@@ -195,9 +198,9 @@ void dropout(RandomStream s, double p, const T* x, T* y, int64_t n) {
 
 void random_fill(DType dtype, RandomStream s, const RandomFill& f, void* out, int64_t n) {
   if (dtype == DType::kF64) {
-    fill<double, random_group(DType::kF64)>(s, f, static_cast<double*>(out), n);
+    fill<double, kDoubles>(s, f, static_cast<double*>(out), n);
   } else {
-    fill<float, random_group(DType::kF32)>(s, f, static_cast<float*>(out), n);
+    fill<float, kFloats>(s, f, static_cast<float*>(out), n);
   }
 }
 

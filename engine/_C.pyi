@@ -1,0 +1,1918 @@
+# Written by tests/engine/make_stub.py from the module itself; do not edit.
+# ruff: noqa
+"""
+The native tensor and autograd engine.
+"""
+from __future__ import annotations
+import builtins
+import collections.abc
+import numpy
+import typing
+__all__: list[str] = ['AutogradError', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'concat', 'conv2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
+class AutogradError(RuntimeError):
+    """
+    The graph cannot give the gradient that was asked for.
+    """
+class dtype:
+    """
+    The type of a tensor's elements, such as engine.float32.
+    """
+    def __eq__(self, arg0: typing.Any) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple: ...
+    def __repr__(self) -> str: ...
+    @property
+    def is_floating_point(self) -> builtins.bool:
+        """
+        Whether it is one of the float dtypes.
+        """
+    @property
+    def itemsize(self) -> int:
+        """
+        Bytes an element takes.
+        """
+    @property
+    def name(self) -> str:
+        """
+        Its name, 'float32'.
+        """
+DType: typing.TypeAlias = dtype
+class Tensor:
+    """
+    An n-dimensional array that can record what is done to it.
+
+    Tensor(t) is a new leaf over the memory of t. Make tensors from data with engine.asarray.
+
+    >>> x = engine.asarray([1.0, 2.0])
+    >>> x.requires_grad = True
+    """
+    __array_priority__: typing.ClassVar[int] = 1000
+    __array_ufunc__ = None
+    def __abs__(self) -> Tensor: ...
+    def __add__(self, other: typing.Any) -> Tensor: ...
+    def __and__(self, other: typing.Any) -> Tensor: ...
+    def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any: ...
+    def __bool__(self) -> builtins.bool: ...
+    def __eq__(self, arg0: typing.Any) -> Tensor: ...  # type: ignore[override]
+    def __float__(self) -> float: ...
+    def __floordiv__(self, other: typing.Any) -> Tensor: ...
+    def __ge__(self, arg0: typing.Any) -> Tensor: ...
+    def __getitem__(self, arg0: typing.Any) -> Tensor: ...
+    def __gt__(self, arg0: typing.Any) -> Tensor: ...
+    def __hash__(self) -> int: ...
+    def __iadd__(self, other: typing.Any) -> Tensor: ...
+    def __ifloordiv__(self, other: typing.Any) -> Tensor: ...
+    def __imod__(self, other: typing.Any) -> Tensor: ...
+    def __imul__(self, other: typing.Any) -> Tensor: ...
+    def __index__(self) -> int: ...
+    def __init__(self, t: Tensor) -> None: ...
+    def __int__(self) -> int: ...
+    def __invert__(self) -> Tensor: ...
+    def __ipow__(self, other: typing.Any) -> Tensor: ...
+    def __isub__(self, other: typing.Any) -> Tensor: ...
+    def __iter__(self) -> collections.abc.Iterator: ...
+    def __itruediv__(self, other: typing.Any) -> Tensor: ...
+    def __le__(self, arg0: typing.Any) -> Tensor: ...
+    def __len__(self) -> int: ...
+    def __lt__(self, arg0: typing.Any) -> Tensor: ...
+    def __matmul__(self, other: typing.Any) -> Tensor: ...
+    def __mod__(self, other: typing.Any) -> Tensor: ...
+    def __mul__(self, other: typing.Any) -> Tensor: ...
+    def __ne__(self, arg0: typing.Any) -> Tensor: ...  # type: ignore[override]
+    def __neg__(self) -> Tensor: ...
+    def __or__(self, other: typing.Any) -> Tensor: ...
+    def __pos__(self) -> Tensor: ...
+    def __pow__(self, other: typing.Any) -> Tensor: ...
+    def __radd__(self, other: typing.Any) -> Tensor: ...
+    def __rand__(self, other: typing.Any) -> Tensor: ...
+    def __repr__(self) -> str: ...
+    def __rfloordiv__(self, other: typing.Any) -> Tensor: ...
+    def __rmatmul__(self, other: typing.Any) -> Tensor: ...
+    def __rmod__(self, other: typing.Any) -> Tensor: ...
+    def __rmul__(self, other: typing.Any) -> Tensor: ...
+    def __ror__(self, other: typing.Any) -> Tensor: ...
+    def __rpow__(self, other: typing.Any) -> Tensor: ...
+    def __rsub__(self, other: typing.Any) -> Tensor: ...
+    def __rtruediv__(self, other: typing.Any) -> Tensor: ...
+    def __rxor__(self, other: typing.Any) -> Tensor: ...
+    def __setitem__(self, arg0: typing.Any, arg1: typing.Any) -> None: ...
+    def __sub__(self, other: typing.Any) -> Tensor: ...
+    def __truediv__(self, other: typing.Any) -> Tensor: ...
+    def __xor__(self, other: typing.Any) -> Tensor: ...
+    def abs(self) -> Tensor:
+        """
+        Absolute value; the gradient at 0 is 0, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.abs(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def acos(self) -> Tensor:
+        """
+        Inverse cosine, in radians, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.acos(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def acosh(self) -> Tensor:
+        """
+        Inverse hyperbolic cosine, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.acosh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def add_(self, other: typing.Any) -> typing.Any:
+        """
+        Adds other to this tensor in place.
+        """
+    def all(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Whether all elements are true.
+        """
+    def any(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Whether any element is true.
+        """
+    def argmax(self, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Position of the first largest element.
+        """
+    def argmin(self, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Position of the first smallest element.
+        """
+    def asin(self) -> Tensor:
+        """
+        Inverse sine, in radians, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.asin(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def asinh(self) -> Tensor:
+        """
+        Inverse hyperbolic sine, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.asinh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def astype(self, dtype: DType) -> Tensor:
+        """
+        A copy with elements of another dtype.
+        """
+    def atan(self) -> Tensor:
+        """
+        Inverse tangent, in radians, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.atan(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def atanh(self) -> Tensor:
+        """
+        Inverse hyperbolic tangent, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.atanh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def backward(self, grad: Tensor | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> None:
+        """
+        Adds the gradient of this tensor to .grad of every leaf it came from. Without grad the tensor must be a single element. Frees the graph unless retain_graph is set; create_graph records the walk itself, for gradients of gradients.
+        """
+    def broadcast_to(self, shape: int | collections.abc.Sequence[int]) -> Tensor:
+        """
+        A view of another shape, by broadcasting.
+        """
+    def ceil(self) -> Tensor:
+        """
+        Smallest integer not below x, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.ceil(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def clip(self, min: typing.Any = None, max: typing.Any = None) -> Tensor:
+        """
+        Elements limited to [min, max]; NaN stays NaN.
+        """
+    def clone(self) -> Tensor:
+        """
+        A copy; gradients flow through it.
+        """
+    def contiguous(self, memory_format: str = 'contiguous') -> Tensor:
+        """
+        This tensor if its memory has that order ('contiguous' or 'channels_last'), else a copy that has.
+        """
+    def copy_(self, source: Tensor) -> Tensor:
+        """
+        Copies source into this tensor, with conversion and broadcasting.
+        """
+    def cos(self) -> Tensor:
+        """
+        Cosine of x radians, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.cos(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def cosh(self) -> Tensor:
+        """
+        Hyperbolic cosine, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.cosh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def data_ptr(self) -> int:
+        """
+        Address of the first element.
+        """
+    def detach(self) -> Tensor:
+        """
+        The same memory, outside the graph.
+        """
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+        """
+        A diagonal of two axes, as the last axis of a view.
+        """
+    def div_(self, other: typing.Any) -> typing.Any:
+        """
+        Divides this tensor by other in place.
+        """
+    def erf(self) -> Tensor:
+        """
+        Error function, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.erf(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def exp(self) -> Tensor:
+        """
+        e to the power x, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.exp(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def expand_dims(self, axis: int = 0) -> Tensor:
+        """
+        A new axis of size 1.
+        """
+    def expm1(self) -> Tensor:
+        """
+        exp(x) - 1, exact near 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.expm1(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def fill_(self, value: float) -> Tensor:
+        """
+        Sets every element to a number.
+        """
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        """
+        Axes start_dim to end_dim as one.
+        """
+    def flip(self, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
+        """
+        Elements in reverse order along the axes named, or all; a view.
+        """
+    def floor(self) -> Tensor:
+        """
+        Largest integer not above x, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.floor(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def floor_divide_(self, other: typing.Any) -> typing.Any:
+        """
+        Floor division in place.
+        """
+    def gelu(self) -> Tensor:
+        """
+        Gaussian error linear unit, exact (Hendrycks and Gimpel, arXiv:1606.08415), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.gelu(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def gelu_tanh(self) -> Tensor:
+        """
+        Gaussian error linear unit, tanh form, as in GPT-2, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def is_contiguous(self, memory_format: str = 'contiguous') -> builtins.bool:
+        """
+        Whether memory is in row-major order, or with 'channels_last' in NHWC order.
+        """
+    def isfinite(self) -> Tensor:
+        """
+        Whether x is neither infinite nor NaN, elementwise.
+
+        Returns a bool tensor of x's shape.
+
+        >>> engine.isfinite(engine.asarray([0.0, 1.0])).dtype
+        bool
+        """
+    def isinf(self) -> Tensor:
+        """
+        Whether x is plus or minus infinity, elementwise.
+
+        Returns a bool tensor of x's shape.
+
+        >>> engine.isinf(engine.asarray([0.0, 1.0])).dtype
+        bool
+        """
+    def isnan(self) -> Tensor:
+        """
+        Whether x is NaN, elementwise.
+
+        Returns a bool tensor of x's shape.
+
+        >>> engine.isnan(engine.asarray([0.0, 1.0])).dtype
+        bool
+        """
+    def item(self) -> typing.Any:
+        """
+        The single element as a Python number.
+        """
+    def log(self) -> Tensor:
+        """
+        Natural logarithm, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.log(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def log10(self) -> Tensor:
+        """
+        Base-10 logarithm, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.log10(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def log1p(self) -> Tensor:
+        """
+        log(1 + x), exact near 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.log1p(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def log2(self) -> Tensor:
+        """
+        Base-2 logarithm, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.log2(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def logical_not(self) -> Tensor:
+        """
+        Whether x is zero, elementwise.
+
+        Returns a bool tensor of x's shape.
+
+        >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
+        bool
+        """
+    def max(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Largest element; NaN if there is one.
+        """
+    def maximum_(self, other: typing.Any) -> typing.Any:
+        """
+        The larger of this tensor and other, in place.
+        """
+    def mean(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Mean over the axes named, or all. Accumulates in float64.
+        """
+    def min(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Smallest element; NaN if there is one.
+        """
+    def minimum_(self, other: typing.Any) -> typing.Any:
+        """
+        The smaller of this tensor and other, in place.
+        """
+    def mul_(self, other: typing.Any) -> typing.Any:
+        """
+        Multiplies this tensor by other in place.
+        """
+    def negative(self) -> Tensor:
+        """
+        -x, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.negative(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def numpy(self) -> numpy.ndarray:
+        """
+        A numpy array over the same memory. Raises AutogradError if gradients are required.
+        """
+    def permute_dims(self, *args) -> Tensor:
+        """
+        The axes in another order, as a view.
+        """
+    def pow_(self, other: typing.Any) -> typing.Any:
+        """
+        Raises this tensor to a power in place.
+        """
+    def prod(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
+        """
+        Product over the axes named, or all.
+        """
+    def reciprocal(self) -> Tensor:
+        """
+        1 / x, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.reciprocal(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def relu(self) -> Tensor:
+        """
+        max(x, 0); NaN stays NaN, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.relu(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def remainder_(self, other: typing.Any) -> typing.Any:
+        """
+        Remainder in place.
+        """
+    def reshape(self, *args) -> Tensor:
+        """
+        The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).
+        """
+    def round(self) -> Tensor:
+        """
+        Nearest integer, ties to even, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.round(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def rsqrt(self) -> Tensor:
+        """
+        1 / sqrt(x), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def sigmoid(self) -> Tensor:
+        """
+        1 / (1 + exp(-x)), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.sigmoid(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def sign(self) -> Tensor:
+        """
+        -1, 0 or 1; NaN stays NaN, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.sign(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def silu(self) -> Tensor:
+        """
+        x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.silu(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def sin(self) -> Tensor:
+        """
+        Sine of x radians, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.sin(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def sinh(self) -> Tensor:
+        """
+        Hyperbolic sine, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.sinh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def sqrt(self) -> Tensor:
+        """
+        Square root, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.sqrt(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def square(self) -> Tensor:
+        """
+        x * x, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.square(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def squeeze(self, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
+        """
+        Axes of size 1 removed: those named, or all.
+        """
+    def std(self, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Standard deviation; divides by n - correction.
+        """
+    def strides(self) -> tuple:
+        """
+        Steps from one element to the next along each axis, in elements.
+        """
+    def sub_(self, other: typing.Any) -> typing.Any:
+        """
+        Subtracts other from this tensor in place.
+        """
+    def sum(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
+        """
+        Sum over the axes named, or all. Accumulates in float64 or int64.
+        """
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
+        """
+        Two axes exchanged, as a view.
+        """
+    def tan(self) -> Tensor:
+        """
+        Tangent of x radians, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.tan(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def tanh(self) -> Tensor:
+        """
+        Hyperbolic tangent, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.tanh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def to(self, target: typing.Any) -> Tensor:
+        """
+        The tensor with another dtype, or on another device.
+        """
+    def tolist(self) -> typing.Any:
+        """
+        The elements as nested Python lists.
+        """
+    def trunc(self) -> Tensor:
+        """
+        Integer part of x, elementwise.
+
+        Args:
+            x: tensor of any shape; any dtype but bool.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.trunc(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def unsqueeze(self, axis: int) -> Tensor:
+        """
+        A new axis of size 1.
+        """
+    def var(self, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
+        """
+        Variance; divides by n - correction.
+        """
+    def zero_(self) -> Tensor:
+        """
+        Sets every element to 0.
+        """
+    @property
+    def T(self) -> Tensor:
+        """
+        The tensor with its axes in reverse order.
+        """
+    @property
+    def device(self) -> str:
+        """
+        Where the elements live, 'cpu' or 'cuda'.
+        """
+    @property
+    def dtype(self) -> DType:
+        """
+        Type of the elements.
+        """
+    @property
+    def grad(self) -> Tensor:
+        """
+        The gradient that backward() accumulated, or None.
+        """
+    @grad.setter
+    def grad(self, arg1: Tensor | None) -> None: ...
+    @property
+    def grad_fn(self) -> typing.Any:
+        """
+        Name of the recorded operation that made this tensor, or None.
+        """
+    @property
+    def is_leaf(self) -> builtins.bool:
+        """
+        Whether no recorded operation made this tensor.
+        """
+    @property
+    def mT(self) -> Tensor:
+        """
+        The tensor with its last two axes swapped.
+        """
+    @property
+    def nbytes(self) -> int:
+        """
+        Bytes the elements take.
+        """
+    @property
+    def ndim(self) -> int:
+        """
+        Number of axes.
+        """
+    @property
+    def requires_grad(self) -> builtins.bool:
+        """
+        Whether operations on this tensor are recorded.
+        """
+    @requires_grad.setter
+    def requires_grad(self, arg1: builtins.bool) -> None: ...
+    @property
+    def shape(self) -> tuple:
+        """
+        Sizes of the axes, a tuple.
+        """
+    @property
+    def size(self) -> int:
+        """
+        Number of elements.
+        """
+    @property
+    def version(self) -> int:
+        """
+        How often the memory was changed in place.
+        """
+class Generator:
+    """
+    A source of random numbers: Philox4x32-10 counters (Salmon et al., SC 2011). The same seed gives the same numbers for any number of threads and on every processor.
+    """
+    def __init__(self, seed: int = 0) -> None: ...
+    def __repr__(self) -> str: ...
+    def get_state(self) -> dict:
+        """
+        {'seed': ..., 'offset': ...}: the whole state.
+        """
+    def manual_seed(self, seed: int) -> None:
+        """
+        Starts again from a seed.
+        """
+    def set_state(self, state: dict) -> None:
+        """
+        Continues from what get_state() returned.
+        """
+    @property
+    def offset(self) -> int:
+        """
+        How many counters are used up; each gives 128 random bits.
+        """
+    @property
+    def seed(self) -> int:
+        """
+        The seed it started from.
+        """
+def _set_package_dir(path: str) -> None:
+    """
+    Files below this folder are the engine's own: messages skip them.
+    """
+def abs(x: Tensor) -> Tensor:
+    """
+    Absolute value; the gradient at 0 is 0, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.abs(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def acos(x: Tensor) -> Tensor:
+    """
+    Inverse cosine, in radians, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.acos(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def acosh(x: Tensor) -> Tensor:
+    """
+    Inverse hyperbolic cosine, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.acosh(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def adamw_step(params: collections.abc.Sequence[Tensor], grads: collections.abc.Sequence[Tensor], exp_avg: collections.abc.Sequence[Tensor], exp_avg_sq: collections.abc.Sequence[Tensor], step: int, lr: float, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-08, weight_decay: float = 0.0, decoupled: builtins.bool = True) -> None:
+    """
+    One step of AdamW (Loshchilov and Hutter, arXiv:1711.05101), or of Adam (Kingma and Ba, arXiv:1412.6980) if decoupled is False, on all params, in place. step counts from 1.
+    """
+def adaptive_avg_pool2d(x: Tensor, output_size: tuple[int, int]) -> Tensor:
+    """
+    Means of x (N, C, H, W) over as many windows as output_size (rows, columns) says; window k covers floor(k H / rows) to ceil((k + 1) H / rows).
+    """
+def add(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a + b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.add(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def all(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Whether all elements are true.
+    """
+def any(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Whether any element is true.
+    """
+def arange(start: typing.Any, stop: typing.Any = None, step: typing.Any = 1, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+    """
+    Evenly spaced values from start up to, not including, stop; arange(n) starts at 0.
+    """
+def argmax(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Position of the first largest element.
+    """
+def argmin(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Position of the first smallest element.
+    """
+def asarray(obj: typing.Any, *, dtype: DType | None = None, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
+    """
+    A tensor of a number, a nested list, a numpy array or a tensor. Python floats become float32, integers int64; arrays keep their dtype and share memory unless copy=True.
+
+    >>> engine.asarray([[1.0, 2.0]]).shape
+    (1, 2)
+    """
+def asin(x: Tensor) -> Tensor:
+    """
+    Inverse sine, in radians, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.asin(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def asinh(x: Tensor) -> Tensor:
+    """
+    Inverse hyperbolic sine, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.asinh(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def atan(x: Tensor) -> Tensor:
+    """
+    Inverse tangent, in radians, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.atan(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def atan2(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    Angle of the point (b, a), in radians, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.atan2(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def atanh(x: Tensor) -> Tensor:
+    """
+    Inverse hyperbolic tangent, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.atanh(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def avg_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int] = (0, 0), ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """
+    Mean of each window of x (N, C, H, W); zeros of the padding count unless count_include_pad is False.
+    """
+def batch_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, running_mean: Tensor | None = None, running_var: Tensor | None = None, training: builtins.bool = False, momentum: float = 0.1, eps: float = 1e-05, residual: Tensor | None = None, relu: builtins.bool = False) -> Tensor:
+    """
+    act((x - mean) / sqrt(var + eps) * weight + bias + residual) by channel (axis 1) of x, (N, C), (N, C, L) or (N, C, H, W); act is ReLU or nothing. In training from the batch's own statistics, which also move the running ones, in place, by momentum; else from the running ones. Ioffe and Szegedy, arXiv:1502.03167.
+    """
+def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
+    """
+    1 with the probability that p holds at that place, else 0; p's shape and dtype.
+    """
+def bitwise_and(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    Bits set in both, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_and(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def bitwise_or(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    Bits set in either, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_or(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def bitwise_xor(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    Bits set in exactly one, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_xor(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def broadcast_to(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
+    """
+    A view of another shape, by broadcasting.
+    """
+def ceil(x: Tensor) -> Tensor:
+    """
+    Smallest integer not below x, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.ceil(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
+    """
+    Elements limited to [min, max]; NaN stays NaN.
+    """
+def concat(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
+    """
+    Tensors joined along an axis they have.
+    """
+def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1) -> Tensor:
+    """
+    Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
+    """
+def cos(x: Tensor) -> Tensor:
+    """
+    Cosine of x radians, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.cos(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def cosh(x: Tensor) -> Tensor:
+    """
+    Hyperbolic cosine, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.cosh(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def cpu_isa() -> str:
+    """
+    The instruction set in use: 'baseline', 'avx2' or 'avx512'. The environment variable ZOO_CPU_ISA can lower it before the import.
+    """
+def cross_entropy(logits: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
+    """
+    -log softmax(logits)[target] for logits (N, C, ...) and target (N, ...) of class numbers. 'mean' divides by the sum of the weights of the targets; targets equal to ignore_index count for nothing. label_smoothing s moves s of each target's mass evenly to all classes (Szegedy et al., arXiv:1512.00567).
+    """
+def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """
+    A diagonal of two axes, as the last axis of a view.
+    """
+def divide(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a / b, in floating point, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.divide(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def dropout(x: Tensor, p: float, generator: Generator | None = None) -> Tensor:
+    """
+    Each element becomes 0 with probability p and is divided by 1 - p otherwise. The mask is drawn again in the backward pass instead of kept. Srivastava et al., JMLR 15 (2014).
+    """
+def dtype_named(name: str) -> DType:
+    """
+    The dtype of that name: dtype_named('float32') is engine.float32.
+    """
+def embedding(weight: Tensor, idx: Tensor) -> Tensor:
+    """
+    Rows of weight (V, D) by number: shape idx.shape + (D,). Gradients of repeated rows add up.
+    """
+def empty(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+    """
+    A tensor whose elements are whatever the memory held.
+    """
+def empty_cache() -> None:
+    """
+    Gives memory that is kept for reuse back to the system.
+    """
+def empty_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+    """
+    Uninitialised, with the shape, layout and dtype of x.
+    """
+def equal(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a == b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.equal(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def erf(x: Tensor) -> Tensor:
+    """
+    Error function, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.erf(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def exp(x: Tensor) -> Tensor:
+    """
+    e to the power x, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.exp(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def expand_dims(x: Tensor, axis: int = 0) -> Tensor:
+    """
+    A new axis of size 1.
+    """
+def expm1(x: Tensor) -> Tensor:
+    """
+    exp(x) - 1, exact near 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.expm1(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def eye(n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: DType | None = None) -> Tensor:
+    """
+    Ones on diagonal k, zeros elsewhere.
+    """
+def flip(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
+    """
+    Elements in reverse order along the axes named, or all; a view.
+    """
+def floor(x: Tensor) -> Tensor:
+    """
+    Largest integer not above x, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.floor(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def floor_divide(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    Largest integer not above a / b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.floor_divide(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def from_numpy(array: typing.Any) -> Tensor:
+    """
+    A tensor over the memory of a numpy array, without a copy: a change in one shows in the other. Negative steps and read-only arrays are fine (the tensor then refuses in-place changes). Arrays that no tensor can point into (foreign byte order, steps that are no multiple of the element) are copied.
+    """
+def full(shape: int | collections.abc.Sequence[int], fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+    """
+    A tensor filled with one value.
+    """
+def full_like(x: Tensor, fill_value: float, *, dtype: DType | None = None) -> Tensor:
+    """
+    One value with the shape, layout and dtype of x.
+    """
+def gelu(x: Tensor) -> Tensor:
+    """
+    Gaussian error linear unit, exact (Hendrycks and Gimpel, arXiv:1606.08415), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.gelu(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def gelu_tanh(x: Tensor) -> Tensor:
+    """
+    Gaussian error linear unit, tanh form, as in GPT-2, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def get_num_threads() -> int:
+    """
+    Threads that one operation may use.
+    """
+def get_rng_state() -> dict:
+    """
+    {'seed': ..., 'offset': ...} of the default generator.
+    """
+def grad(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> list[Tensor]:
+    """
+    Gradients of the outputs with respect to the inputs, as a list; .grad stays as it is. None where nothing flowed.
+    """
+def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
+    """
+    The Euclidean norm of all tensors together, as a float; summed in float64.
+    """
+def greater(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a > b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.greater(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def greater_equal(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a >= b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.greater_equal(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def hypot(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    sqrt(a * a + b * b), elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.hypot(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def is_grad_enabled() -> builtins.bool:
+    """
+    Whether operations are recorded on this thread.
+    """
+def isfinite(x: Tensor) -> Tensor:
+    """
+    Whether x is neither infinite nor NaN, elementwise.
+
+    Returns a bool tensor of x's shape.
+
+    >>> engine.isfinite(engine.asarray([0.0, 1.0])).dtype
+    bool
+    """
+def isinf(x: Tensor) -> Tensor:
+    """
+    Whether x is plus or minus infinity, elementwise.
+
+    Returns a bool tensor of x's shape.
+
+    >>> engine.isinf(engine.asarray([0.0, 1.0])).dtype
+    bool
+    """
+def isnan(x: Tensor) -> Tensor:
+    """
+    Whether x is NaN, elementwise.
+
+    Returns a bool tensor of x's shape.
+
+    >>> engine.isnan(engine.asarray([0.0, 1.0])).dtype
+    bool
+    """
+def layer_norm(x: Tensor, normalized_shape: collections.abc.Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+    """
+    (x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are normalized_shape. Ba et al., arXiv:1607.06450.
+    """
+def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """
+    x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.
+    """
+def less(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a < b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.less(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def less_equal(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a <= b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.less_equal(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """
+    x W^T + b for x (..., in), weight (out, in), bias (out,).
+    """
+def linspace(start: float, stop: float, num: int, *, dtype: DType | None = None, endpoint: builtins.bool = True) -> Tensor:
+    """
+    num evenly spaced values from start to stop.
+    """
+def log(x: Tensor) -> Tensor:
+    """
+    Natural logarithm, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.log(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def log10(x: Tensor) -> Tensor:
+    """
+    Base-10 logarithm, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.log10(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def log1p(x: Tensor) -> Tensor:
+    """
+    log(1 + x), exact near 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.log1p(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def log2(x: Tensor) -> Tensor:
+    """
+    Base-2 logarithm, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.log2(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """
+    log(softmax(x)) along an axis, exact where softmax underflows.
+    """
+def logaddexp(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    log(exp(a) + exp(b)), without overflow, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.logaddexp(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def logical_and(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a and b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.logical_and(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def logical_not(x: Tensor) -> Tensor:
+    """
+    Whether x is zero, elementwise.
+
+    Returns a bool tensor of x's shape.
+
+    >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
+    bool
+    """
+def logical_or(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a or b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.logical_or(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def logical_xor(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    Exactly one of a and b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.logical_xor(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def manual_seed(seed: int) -> None:
+    """
+    Starts the default generator again from a seed (0 if never called).
+    """
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """
+    Matrix product; leading axes broadcast, a 1-d operand is a vector.
+    """
+def max(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Largest element; NaN if there is one.
+    """
+def max_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), ceil_mode: builtins.bool = False) -> Tensor:
+    """
+    Largest element of each window of x (N, C, H, W); NaN if there is one. Padding never wins; the gradient goes to the first largest element.
+    """
+def maximum(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    The larger one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.maximum(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def mean(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Mean over the axes named, or all. Accumulates in float64.
+    """
+def memory_stats() -> dict:
+    """
+    What the allocator holds: bytes in use, bytes reserved, their peaks, and how many requests the cache served.
+    """
+def min(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Smallest element; NaN if there is one.
+    """
+def minimum(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    The smaller one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.minimum(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def multiply(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a * b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.multiply(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def negative(x: Tensor) -> Tensor:
+    """
+    -x, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.negative(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def nonzero(x: Tensor) -> tuple:
+    """
+    Positions of the nonzero elements, one int64 tensor per axis.
+    """
+def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """
+    Fills t in place from a normal distribution.
+    """
+def normalize_images(x: Tensor, mean: collections.abc.Sequence[float], std: collections.abc.Sequence[float]) -> Tensor:
+    """
+    (x / 255 - mean) / std by channel, for uint8 pictures (N, C, H, W) with any strides: float32, channels-last.
+    """
+def not_equal(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a != b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors; one may be a Python number, which takes the other's dtype.
+
+    Returns bool. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.not_equal(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def ones(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+    """
+    A tensor of ones, float32 unless told otherwise.
+    """
+def ones_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+    """
+    Ones with the shape, layout and dtype of x.
+    """
+def permute_dims(x: Tensor, axes: collections.abc.Sequence[int]) -> Tensor:
+    """
+    The axes in another order, as a view.
+    """
+def pow(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a to the power b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.pow(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def prod(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
+    """
+    Product over the axes named, or all.
+    """
+def promote_types(a: DType, b: DType) -> DType:
+    """
+    The dtype of an operation between tensors of dtypes a and b.
+    """
+def rand(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
+    """
+    Uniform random numbers in [0, 1), float32 unless told otherwise.
+    """
+def randint(low: int, high: int, shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
+    """
+    Uniform random integers from low up to, not including, high; int64 unless told otherwise.
+    """
+def randn(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
+    """
+    Normal random numbers of mean 0 and deviation 1, float32 unless told otherwise.
+    """
+def randperm(n: int, generator: Generator | None = None) -> Tensor:
+    """
+    The integers 0 to n - 1 in random order, int64.
+    """
+def reciprocal(x: Tensor) -> Tensor:
+    """
+    1 / x, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.reciprocal(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def relu(x: Tensor) -> Tensor:
+    """
+    max(x, 0); NaN stays NaN, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.relu(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def remainder(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a - floor(a / b) * b: the sign of b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.remainder(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def reset_peak_memory_stats() -> None:
+    """
+    Peaks start again from what is in use now.
+    """
+def reshape(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
+    """
+    The same elements in another shape; one size may be -1. A view where memory allows.
+    """
+def round(x: Tensor) -> Tensor:
+    """
+    Nearest integer, ties to even, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.round(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def rsqrt(x: Tensor) -> Tensor:
+    """
+    1 / sqrt(x), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
+    """
+    Multiplies every tensor by factor, in place.
+    """
+def set_grad_enabled(enabled: builtins.bool) -> None:
+    """
+    Turns recording on or off for this thread.
+    """
+def set_num_threads(n: int) -> None:
+    """
+    Sets the number of threads that one operation may use. Results do not depend on it.
+    """
+def set_rng_state(state: dict) -> None:
+    """
+    Continues the default generator from what get_rng_state() returned.
+    """
+def sgd_step(params: collections.abc.Sequence[Tensor], grads: collections.abc.Sequence[Tensor], momentum_bufs: collections.abc.Sequence[Tensor], lr: float, momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: builtins.bool = False, first: builtins.bool = False) -> None:
+    """
+    One step of stochastic gradient descent on all params, in place. momentum_bufs: one a parameter, or [] if momentum is 0; with first they are filled and not read.
+    """
+def sigmoid(x: Tensor) -> Tensor:
+    """
+    1 / (1 + exp(-x)), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.sigmoid(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def sign(x: Tensor) -> Tensor:
+    """
+    -1, 0 or 1; NaN stays NaN, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.sign(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def silu(x: Tensor) -> Tensor:
+    """
+    x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.silu(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def sin(x: Tensor) -> Tensor:
+    """
+    Sine of x radians, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.sin(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def sinh(x: Tensor) -> Tensor:
+    """
+    Hyperbolic sine, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.sinh(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """
+    exp(x) / sum(exp(x)) along an axis, without overflow.
+    """
+def sqrt(x: Tensor) -> Tensor:
+    """
+    Square root, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.sqrt(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def square(x: Tensor) -> Tensor:
+    """
+    x * x, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.square(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def squeeze(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
+    """
+    Axes of size 1 removed: those named, or all.
+    """
+def stack(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
+    """
+    Tensors joined along a new axis.
+    """
+def std(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Standard deviation; divides by n - correction.
+    """
+def subtract(a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a - b, elementwise with broadcasting.
+
+    Args:
+        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.subtract(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def sum(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
+    """
+    Sum over the axes named, or all. Accumulates in float64 or int64.
+    """
+def swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
+    """
+    Two axes exchanged, as a view.
+    """
+def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
+    """
+    The elements of x at integer positions along an axis.
+    """
+def tan(x: Tensor) -> Tensor:
+    """
+    Tangent of x radians, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.tan(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def tanh(x: Tensor) -> Tensor:
+    """
+    Hyperbolic tangent, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.tanh(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def trunc(x: Tensor) -> Tensor:
+    """
+    Integer part of x, elementwise.
+
+    Args:
+        x: tensor of any shape; any dtype but bool.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.trunc(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, low: float = -2.0, high: float = 2.0, generator: Generator | None = None) -> Tensor:
+    """
+    Fills t in place from a normal distribution cut off at low and high (absolute values, not deviations).
+    """
+def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """
+    Fills t in place, uniformly from [low, high).
+    """
+def var(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
+    """
+    Variance; divides by n - correction.
+    """
+def where(condition: Tensor, a: typing.Any, b: typing.Any) -> Tensor:
+    """
+    a where condition holds, else b.
+    """
+def zeros(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+    """
+    A tensor of zeros, float32 unless told otherwise.
+    """
+def zeros_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+    """
+    Zeros with the shape, layout and dtype of x.
+    """
+bfloat16: dtype
+bool: dtype
+float16: dtype
+float32: dtype
+float64: dtype
+int16: dtype
+int32: dtype
+int64: dtype
+int8: dtype
+uint16: dtype
+uint32: dtype
+uint64: dtype
+uint8: dtype
