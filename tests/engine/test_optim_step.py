@@ -60,9 +60,7 @@ def test_adam_follows_its_formula(decoupled) -> None:
     lr, b1, b2, eps, decay = 0.01, 0.9, 0.99, 1e-8, 0.1
     for step in (1, 2, 3):
         grads = arrays()
-        _C.adamw_step(
-            ours, tensors(grads), m_ours, v_ours, step, lr, b1, b2, eps, decay, decoupled
-        )
+        _C.adamw_step(ours, tensors(grads), m_ours, v_ours, step, lr, b1, b2, eps, decay, decoupled)
         for i, g in enumerate(grads):
             if decoupled:
                 params[i] = params[i] * (1 - lr * decay)
@@ -123,7 +121,8 @@ def test_norm_shows_gradients_that_are_not_finite(bad) -> None:
 
 def test_norm_spans_tensors_layouts_and_dtypes() -> None:
     values = arrays()
-    mixed = [*tensors(values), engine.ones((6, 8))[:, ::2], engine.full((4,), 2.0).astype(engine.float16)]
+    strided, half = engine.ones((6, 8))[:, ::2], engine.full((4,), 2.0).astype(engine.float16)
+    mixed = [*tensors(values), strided, half]
     wanted = np.sqrt(sum((v**2).sum() for v in values) + 24 + 16)
     assert _C.grad_norm(mixed) == pytest.approx(wanted, rel=1e-12)
     assert _C.grad_norm([]) == 0

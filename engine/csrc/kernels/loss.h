@@ -6,7 +6,7 @@
 namespace zoo {
 
 struct CrossEntropy {
-  RowShape shape;                   // rows x classes
+  RowShape shape;  // rows x classes
   const void* logits = nullptr;
   const int64_t* target = nullptr;  // one class a row
   const void* weight = nullptr;     // one a class, or null for ones

@@ -36,8 +36,8 @@ struct ColumnGrad {
   const void* x = nullptr;
   const void* mean = nullptr;  // by column
   ReluMask mask = ReluMask::kNone;
-  const void* y = nullptr;                          // for kOutput
-  const void *scale = nullptr, *shift = nullptr;    // for kRecomputed
+  const void* y = nullptr;                        // for kOutput
+  const void *scale = nullptr, *shift = nullptr;  // for kRecomputed
 };
 // By column: the sums of g and of g * (x - mean), where g is the masked gradient; also writes g to
 // `masked` unless that is null.
@@ -55,8 +55,8 @@ extern Kernel<void(DType, RowShape, const void* x, const void* weight, const voi
     layer_norm_kernel;
 // grad_x may be null; grad_weight and grad_bias (together) too.
 extern Kernel<void(DType, RowShape, const void* grad, const void* x, const void* weight,
-                   const double* mean, const double* inverse_std, void* grad_x,
-                   double* grad_weight, double* grad_bias)>
+                   const double* mean, const double* inverse_std, void* grad_x, double* grad_weight,
+                   double* grad_bias)>
     layer_norm_grad_kernel;
 
 }  // namespace zoo

@@ -24,8 +24,8 @@ struct AdamRule {
   double correction1, correction2;  // 1 - beta ^ step
   bool decoupled;
 };
-extern Kernel<void(DType, const AdamRule&, void* param, const void* grad, void* mean,
-                   void* square, int64_t n)>
+extern Kernel<void(DType, const AdamRule&, void* param, const void* grad, void* mean, void* square,
+                   int64_t n)>
     adam_kernel;
 
 extern Kernel<double(DType, const void* x, int64_t n)> sum_squares_kernel;

@@ -14,7 +14,7 @@ namespace zoo {
 struct PoolAxis {
   int64_t in = 0, out = 0, step = 1;
   const int32_t *begin = nullptr, *end = nullptr, *divisor = nullptr;  // `out` numbers each
-  const int32_t *first = nullptr, *last = nullptr;                    // `in` numbers each
+  const int32_t *first = nullptr, *last = nullptr;                     // `in` numbers each
 };
 
 struct PoolShape {
@@ -29,7 +29,6 @@ extern Kernel<void(DType, const PoolShape&, const void* grad, const int32_t* whe
     max_pool_grad_kernel;
 // Sum of each window over the product of the two divisors.
 extern Kernel<void(DType, const PoolShape&, const void* x, void* y)> avg_pool_kernel;
-extern Kernel<void(DType, const PoolShape&, const void* grad, void* grad_x)>
-    avg_pool_grad_kernel;
+extern Kernel<void(DType, const PoolShape&, const void* grad, void* grad_x)> avg_pool_grad_kernel;
 
 }  // namespace zoo

@@ -9,8 +9,9 @@
 
 namespace zoo {
 
-// Memory is filled in groups of 128 float32 or 64 float64; each group takes kGroupCounters counters.
-// Element e of a group comes from word e / 32 of counter e % 32 (float64: from a pair of words).
+// Memory is filled in groups of 128 float32 or 64 float64; each group takes kGroupCounters
+// counters. Element e of a group comes from word e / 32 of counter e % 32 (float64: from a pair of
+// words).
 inline constexpr int kGroupCounters = 32;
 constexpr int64_t random_group(DType dtype) {
   return (dtype == DType::kF64 ? 2 : 4) * kGroupCounters;

@@ -7,7 +7,8 @@ namespace zoo {
 
 // A fused backward kernel records nothing, so a gradient of the gradient would be silently wrong.
 inline void refuse_second_order(const char* op) {
-  check<AutogradError>(!grad_enabled(), op, ": not differentiable twice; its backward pass is a "
+  check<AutogradError>(!grad_enabled(), op,
+                       ": not differentiable twice; its backward pass is a "
                        "fused kernel, so call backward without create_graph=True");
 }
 

@@ -26,7 +26,8 @@ enum class Reduction { kNone, kMean, kSum };
 Reduction parse_reduction(const std::string& text) {
   if (text == "none") return Reduction::kNone;
   if (text == "sum") return Reduction::kSum;
-  check(text == "mean", "cross_entropy: reduction '", text, "' is not one of 'mean', 'sum', 'none'");
+  check(text == "mean", "cross_entropy: reduction '", text,
+        "' is not one of 'mean', 'sum', 'none'");
   return Reduction::kMean;
 }
 
@@ -47,7 +48,8 @@ struct CrossEntropyRule {
     const Tensor g = contiguous(astype(bw.grad(), DType::kF64));
     std::vector<double> scale(log_sums.size());
     for (size_t i = 0; i < scale.size(); ++i) {
-      scale[i] = reduction == Reduction::kNone ? g.data<double>()[i] : g.data<double>()[0] / divisor;
+      scale[i] =
+          reduction == Reduction::kNone ? g.data<double>()[i] : g.data<double>()[0] / divisor;
     }
     const Tensor grad = empty(x.shape(), x.dtype(), x.device());
     cross_entropy_grad_kernel.on(x.device().type)(x.dtype(), args, log_sums.data(), scale.data(),
@@ -59,7 +61,8 @@ struct CrossEntropyRule {
 void check_targets(const Tensor& target, const Dims& shape, int64_t classes, int64_t ignore) {
   const int64_t* t = target.data<int64_t>();
   for (int64_t i = 0; i < target.numel(); ++i) {
-    if ((t[i] >= 0 && t[i] < classes) || t[i] == ignore) [[likely]] continue;
+    if ((t[i] >= 0 && t[i] < classes) || t[i] == ignore) [[likely]]
+      continue;
     Dims position(shape.size(), 0);
     int64_t rest = i;
     for (int d = shape.size() - 1; d >= 0; --d) {
@@ -145,7 +148,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
   check(!weight.defined() || (weight.ndim() == 1 && weight.size(0) == classes),
         "cross_entropy: weight has shape ", weight.defined() ? to_string(weight.shape()) : "",
         ", expected (", classes, ",): one number for each class");
-  check<AutogradError>(!needs_grad(weight), "cross_entropy: there is no gradient for weight; pass "
+  check<AutogradError>(!needs_grad(weight),
+                       "cross_entropy: there is no gradient for weight; pass "
                        "weight.detach()");
   check(options.label_smoothing >= 0 && options.label_smoothing <= 1,
         "cross_entropy: label_smoothing ", options.label_smoothing, " must be between 0 and 1");
@@ -157,8 +161,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
   Tensor t = contiguous(astype(detach(target), DType::kI64));
   if (t.storage() == target.storage() && needs_grad(logits)) t = clone(t);
   check_targets(t, target.shape(), classes, options.ignore_index);
-  const Tensor w =
-      weight.defined() ? contiguous(astype(detach(weight), logits.dtype())) : weight;
+  const Tensor w = weight.defined() ? contiguous(astype(detach(weight), logits.dtype())) : weight;
   Tensor rows = logits;
   if (logits.ndim() > 2) {
     Dims axes{0};

@@ -24,14 +24,14 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_var, const Tensor& residual,
                   const BatchNormOptions& options);
 // Over the last axes, which must have the shape `normalized`. weight, bias or undefined.
-Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
-                  const Tensor& bias, double eps);
+Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight, const Tensor& bias,
+                  double eps);
 
 // ---- pool.cpp: x is (N, C, H, W); results are channels-last -------------------------------------
 struct Pool2dOptions {
   int64_t kernel[2], stride[2], padding[2] = {0, 0}, dilation[2] = {1, 1};
-  bool ceil_mode = false;          // also windows that stick out at the end
-  bool count_include_pad = true;   // averages only
+  bool ceil_mode = false;         // also windows that stick out at the end
+  bool count_include_pad = true;  // averages only
 };
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options);
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options);

@@ -49,7 +49,7 @@ void update_running(const char* name, const Tensor& running, const std::vector<d
 
 // What the backward rule keeps besides tensors of the graph: C numbers each.
 struct ChannelNumbers {
-  Tensor mean, scale, shift;       // in x's dtype: y = x * scale + shift
+  Tensor mean, scale, shift;  // in x's dtype: y = x * scale + shift
   std::vector<double> inverse_std;
 };
 
@@ -81,8 +81,8 @@ struct BatchNormRule {
     if (writes_masked) masked = empty_channels_last(shape, grad);
     const int64_t n = shape[1];
     std::vector<double> sum(n), sum_x(n);
-    const bool needs_sums = bw.wants(1) || bw.wants(2) || bw.wants(4) || bw.wants(5) ||
-                            (training && bw.wants(0));
+    const bool needs_sums =
+        bw.wants(1) || bw.wants(2) || bw.wants(4) || bw.wants(5) || (training && bw.wants(0));
     if ((needs_sums || writes_masked) && grad.numel() > 0) {
       // Frozen statistics and no x kept: only the sums of g count, so any x will do.
       if (args.x == nullptr) args.x = grad.data();
@@ -187,8 +187,7 @@ Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Ten
     rule.training = options.training;
     rule.relu = options.relu;
     rule.has_residual = residual.defined();
-    record("batch_norm", {x, weight, bias, residual, given_mean, given_var}, {y},
-           std::move(rule));
+    record("batch_norm", {x, weight, bias, residual, given_mean, given_var}, {y}, std::move(rule));
   }
   return y;
 }
@@ -211,7 +210,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   if (options.training) {
     const int64_t values = x.numel() / std::max<int64_t>(1, x.size(1));
     check(values > 1, "batch_norm: in training each channel of x ", to_string(x.shape()), " has ",
-          values, " value(s), and the variance needs at least 2. Use a larger batch, merge the "
+          values,
+          " value(s), and the variance needs at least 2. Use a larger batch, merge the "
           "last one with the one before, or put the layer in inference mode: layer.eval()");
   } else {
     check(running_mean.defined() && running_var.defined(),
@@ -219,8 +219,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
           "call it with training=True");
   }
   if (is_narrow(x.dtype())) {
-    const Tensor wide_residual =
-        residual.defined() ? astype(residual, DType::kF32) : residual;
+    const Tensor wide_residual = residual.defined() ? astype(residual, DType::kF32) : residual;
     return astype(batch_norm(astype(x, DType::kF32), weight, bias, running_mean, running_var,
                              wide_residual, options),
                   x.dtype());
@@ -228,12 +227,12 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   if (x.ndim() < 4) {
     // (N, C, L) is a picture of one line, (N, C) one of one pixel.
     const auto picture = [&](const Tensor& t) {
-      return !t.defined() ? t
+      return !t.defined()    ? t
              : t.ndim() == 3 ? expand_dims(t, 2)
                              : expand_dims(expand_dims(t, 2), 3);
     };
-    const Tensor y = batch_norm(picture(x), weight, bias, running_mean, running_var,
-                                picture(residual), options);
+    const Tensor y =
+        batch_norm(picture(x), weight, bias, running_mean, running_var, picture(residual), options);
     return x.ndim() == 3 ? squeeze(y, {2}) : squeeze(y, {2, 3});
   }
   const auto same_dtype = [&](const Tensor& t) { return t.defined() ? astype(t, x.dtype()) : t; };
@@ -242,8 +241,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   const Tensor r = same_dtype(residual);
   return batch_norm_channels_last(
       contiguous(x, MemoryFormat::kChannelsLast), same_dtype(weight), same_dtype(bias),
-      statistics(running_mean), statistics(running_var), r.defined() ? contiguous(r, MemoryFormat::kChannelsLast) : r,
-      options);
+      statistics(running_mean), statistics(running_var),
+      r.defined() ? contiguous(r, MemoryFormat::kChannelsLast) : r, options);
 }
 
 namespace {
@@ -275,8 +274,8 @@ struct LayerNormRule {
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
-                  const Tensor& bias, double eps) {
+Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight, const Tensor& bias,
+                  double eps) {
   check_floating("layer_norm", x);
   const int lead = x.ndim() - normalized.size();
   const bool fits = normalized.size() > 0 && lead >= 0 &&
@@ -284,8 +283,8 @@ Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
   check(fits, "layer_norm: x has shape ", to_string(x.shape()), ", expected its last axes to be ",
         to_string(normalized));
   for (const Tensor* t : {&weight, &bias}) {
-    check(!t->defined() || t->shape() == normalized, "layer_norm: ",
-          t == &weight ? "weight" : "bias", " has shape ",
+    check(!t->defined() || t->shape() == normalized,
+          "layer_norm: ", t == &weight ? "weight" : "bias", " has shape ",
           t->defined() ? to_string(t->shape()) : "", ", expected ", to_string(normalized));
   }
   if (is_narrow(x.dtype())) {

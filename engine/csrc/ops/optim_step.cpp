@@ -1,9 +1,8 @@
 // Optimizer steps over many tensors at once.
-#include "kernels/optim.h"
-
 #include <cmath>
 
 #include "core/parallel.h"
+#include "kernels/optim.h"
 #include "ops/fused.h"
 #include "ops/ops.h"
 
@@ -34,9 +33,7 @@ void for_blocks(const std::vector<Block>& blocks, F&& body) {
   });
 }
 
-void* at(const Tensor& t, const Block& b) {
-  return t.data<char>() + b.begin * itemsize(t.dtype());
-}
+void* at(const Tensor& t, const Block& b) { return t.data<char>() + b.begin * itemsize(t.dtype()); }
 
 bool same_order(const Tensor& a, const Tensor& b) {
   for (int d = 0; d < a.ndim(); ++d) {
@@ -142,8 +139,14 @@ void adamw_step(const std::vector<Tensor>& params, const std::vector<Tensor>& gr
   const StateInOrder mean("adamw_step", "exp_avg", exp_avg, params);
   const StateInOrder square("adamw_step", "exp_avg_sq", exp_avg_sq, params);
   const double step = static_cast<double>(o.step);
-  const AdamRule rule{o.lr, o.beta1, o.beta2, o.eps, o.weight_decay,
-                      1.0 - std::pow(o.beta1, step), 1.0 - std::pow(o.beta2, step), o.decoupled};
+  const AdamRule rule{o.lr,
+                      o.beta1,
+                      o.beta2,
+                      o.eps,
+                      o.weight_decay,
+                      1.0 - std::pow(o.beta1, step),
+                      1.0 - std::pow(o.beta2, step),
+                      o.decoupled};
   for_blocks(split(params), [&](const Block& b, int64_t) {
     const Tensor& p = params[b.tensor];
     adam_kernel.on(p.device().type)(p.dtype(), rule, at(p, b), at(g[b.tensor], b),

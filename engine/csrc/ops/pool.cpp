@@ -48,8 +48,10 @@ AxisTables sliding_axis(const char* op, const char* axis, int64_t in, int d,
   const int64_t dilation = o.dilation[d];
   check(kernel >= 1 && stride >= 1 && dilation >= 1, op, ": kernel ", kernel, ", stride ", stride,
         " and dilation ", dilation, " must be at least 1");
-  check(pad >= 0 && pad <= kernel / 2, op, ": padding ", pad, " must be between 0 and half the "
-        "kernel size ", kernel, ", or windows would lie wholly outside");
+  check(pad >= 0 && pad <= kernel / 2, op, ": padding ", pad,
+        " must be between 0 and half the "
+        "kernel size ",
+        kernel, ", or windows would lie wholly outside");
   const int64_t extent = dilation * (kernel - 1) + 1;
   check(in + 2 * pad >= extent, op, ": a window of ", extent, " does not fit into the ", axis, " ",
         in, " with padding ", pad);
@@ -64,8 +66,8 @@ AxisTables sliding_axis(const char* op, const char* axis, int64_t in, int d,
     int64_t begin = start;
     if (begin < 0) begin += (-begin + dilation - 1) / dilation * dilation;
     const int64_t end = std::min(start + extent, in);
-    const int64_t counted = o.count_include_pad ? std::min(start + extent, in + pad) - start
-                                                : end - begin;
+    const int64_t counted =
+        o.count_include_pad ? std::min(start + extent, in + pad) - start : end - begin;
     t.begin.push_back(static_cast<int32_t>(begin));
     t.end.push_back(static_cast<int32_t>(end));
     t.divisor.push_back(static_cast<int32_t>(counted));
@@ -92,8 +94,8 @@ void check_pictures(const char* op, const Tensor& x) {
   check_floating(op, x);
   check(x.ndim() == 4, op, ": x has shape ", to_string(x.shape()),
         ", expected pictures (N, C, H, W)");
-  check(x.size(1) > 0 && x.size(2) > 0 && x.size(3) > 0, op, ": x has shape ",
-        to_string(x.shape()), ", expected at least one channel, row and column");
+  check(x.size(1) > 0 && x.size(2) > 0 && x.size(3) > 0, op, ": x has shape ", to_string(x.shape()),
+        ", expected at least one channel, row and column");
   check(x.size(2) * x.size(3) <= std::numeric_limits<int32_t>::max(), op, ": pictures of ",
         x.size(2), " x ", x.size(3), " are too large");
 }
@@ -123,8 +125,8 @@ Tensor max_pool2d(const Tensor& pictures, const Pool2dOptions& options) {
     return astype(max_pool2d(astype(pictures, DType::kF32), options), pictures.dtype());
   }
   PoolRule rule{sliding_axis("max_pool2d", "height", pictures.size(2), 0, options),
-                sliding_axis("max_pool2d", "width", pictures.size(3), 1, options),
-                pictures.size(0), pictures.size(1)};
+                sliding_axis("max_pool2d", "width", pictures.size(3), 1, options), pictures.size(0),
+                pictures.size(1)};
   const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
   const Tensor y = empty_channels_last(rule.out_dims(), x);
   const Tensor where = empty_like(y, DType::kI32);
@@ -149,8 +151,10 @@ Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
     return astype(avg_pool2d(astype(x, DType::kF32), options), x.dtype());
   }
   check(options.dilation[0] == 1 && options.dilation[1] == 1, "avg_pool2d: dilation (",
-        options.dilation[0], ", ", options.dilation[1], ") is not supported; only max_pool2d has it");
-  return avg_pool_windows("avg_pool2d", x, sliding_axis("avg_pool2d", "height", x.size(2), 0, options),
+        options.dilation[0], ", ", options.dilation[1],
+        ") is not supported; only max_pool2d has it");
+  return avg_pool_windows("avg_pool2d", x,
+                          sliding_axis("avg_pool2d", "height", x.size(2), 0, options),
                           sliding_axis("avg_pool2d", "width", x.size(3), 1, options));
 }
 

@@ -83,7 +83,8 @@ Tensor randperm(int64_t n, Generator& generator) {
   for (int64_t i = 0; i < n; ++i) out[i] = i;
   const RandomStream stream = generator.reserve(static_cast<uint64_t>(n + 1) / 2);
   for (int64_t i = n - 1; i > 0; --i) {  // Fisher and Yates
-    const uint64_t j = below(static_cast<uint64_t>(i) + 1, bits64(stream, static_cast<uint64_t>(i)));
+    const uint64_t j =
+        below(static_cast<uint64_t>(i) + 1, bits64(stream, static_cast<uint64_t>(i)));
     std::swap(out[i], out[j]);
   }
   return t;
@@ -118,7 +119,9 @@ Tensor trunc_normal_(const Tensor& t, double mean, double std, double low, doubl
   check(std > 0 && low < high, "trunc_normal_: expected std > 0 and low < high, got std ", std,
         ", low ", low, ", high ", high);
   // Numbers are drawn until they lie inside, so the interval must hold a fair share of them.
-  const auto below_of = [&](double v) { return 0.5 * std::erfc(-(v - mean) / (std * std::sqrt(2.0))); };
+  const auto below_of = [&](double v) {
+    return 0.5 * std::erfc(-(v - mean) / (std * std::sqrt(2.0)));
+  };
   const double share = below_of(high) - below_of(low);
   check(share > 0.01, "trunc_normal_: only ", share * 100, "% of a normal distribution of mean ",
         mean, " and deviation ", std, " lies in [", low, ", ", high,

@@ -19,7 +19,8 @@ Tensor softmax_grad(const Tensor& grad, const Tensor& y, bool log) {
   const Tensor g = contiguous(grad);
   const Tensor grad_x = empty(y.shape(), y.dtype(), y.device());
   const int64_t width = y.size(-1);
-  softmax_grad_kernel.on(y.device().type)(y.dtype(), {y.numel() / std::max<int64_t>(1, width), width},
+  softmax_grad_kernel.on(y.device().type)(y.dtype(),
+                                          {y.numel() / std::max<int64_t>(1, width), width},
                                           g.data(), y.data(), grad_x.data(), log);
   return grad_x;
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/cpu/row_vector.h"
 
@@ -20,11 +22,11 @@ constexpr int kTileRows = 6;
 template <class T>
 constexpr int kTileColumns = 2 * kLanes<T>;
 
-// The longest stretch of the inner dimension that is multiplied at once: a panel of B (32 KiB for
-// AVX-512, 24 KiB for AVX2) then stays in the first-level cache while rows of A stream past it.
+// The longest stretch of the inner dimension that is multiplied at once: a panel of B (48 KiB for
+// AVX-512, 24 KiB for AVX2) then mostly stays in the first-level cache while rows of A pass it.
 template <class T>
 constexpr int64_t kMaxDepth =
-    (kVectorBytes == 64 ? 32768 : 24576) / (kTileColumns<T> * static_cast<int>(sizeof(T)));
+    (kVectorBytes == 64 ? 49152 : 24576) / (kTileColumns<T> * static_cast<int>(sizeof(T)));
 
 // How the rows of A lie in memory: `kRows` has each row contiguous along the inner dimension,
 // `kColumns` has the rows of one inner index side by side.
@@ -57,51 +59,61 @@ ZOO_INLINE V load_first(const T* p, int64_t count) {
   __builtin_memcpy(&v, p, static_cast<size_t>(count) * sizeof(T));
   return v;
 }
-template <class V, class T>
-ZOO_INLINE void store_first(T* p, V v, int64_t count) {
-  __builtin_memcpy(p, &v, static_cast<size_t>(count) * sizeof(T));
+// Calls body(i) for i in [0, N), each a constant: an array that is only indexed by constants lives
+// in registers, while one that a loop runs over, though unrolled later, may stay in memory.
+template <int N, class F>
+ZOO_INLINE void unrolled(F&& body) {
+  [&]<int... kI>(std::integer_sequence<int, kI...>) __attribute__((always_inline)) {
+    (body(std::integral_constant<int, kI>{}), ...);
+  }(std::make_integer_sequence<int, N>{});
 }
+#define ZOO_ALWAYS __attribute__((always_inline))
 
-// Adds what Output asks for to a tile and stores it. `kWhole`: all kVectors * lanes columns exist.
-template <bool kWhole, class T, int kR, int kVectors>
+// Adds what Output asks for to a tile of whole vectors and stores it.
+template <class T, int kR, int kVectors>
 ZOO_INLINE void finish_tile(Vector<T> (&acc)[kR][kVectors], const Output<T>& out,
-                            const int64_t* offsets, int64_t column, int64_t columns) {
+                            const int64_t* offsets, int64_t column) {
   using V = Vector<T>;
   constexpr int64_t kL = kLanes<T>;
-  const auto read = [&](const T* p, int v) {
-    return kWhole ? load<V>(p + v * kL)
-                  : load_first<V>(p + v * kL, columns - v * kL < kL ? columns - v * kL : kL);
+  const auto each = [&](auto body) ZOO_ALWAYS {
+    unrolled<kR>([&](auto r) ZOO_ALWAYS {
+      unrolled<kVectors>([&](auto v) ZOO_ALWAYS {
+        body(acc[r][v], offsets[r] + column + v * kL, v);
+      });
+    });
   };
   if (out.accumulate) {
-    for (int r = 0; r < kR; ++r) {
-      for (int v = 0; v < kVectors; ++v) acc[r][v] += read(out.c + offsets[r] + column, v);
-    }
+    each([&](V& x, int64_t at, int) ZOO_ALWAYS { x += load<V>(out.c + at); });
   }
   if (out.bias != nullptr) {
-    for (int v = 0; v < kVectors; ++v) {
-      const V bias = read(out.bias + column, v);
-      for (int r = 0; r < kR; ++r) acc[r][v] += bias;
-    }
+    V bias[kVectors];
+    unrolled<kVectors>([&](auto v) ZOO_ALWAYS { bias[v] = load<V>(out.bias + column + v * kL); });
+    each([&](V& x, int64_t, auto v) ZOO_ALWAYS { x += bias[v]; });
   }
   if (out.residual != nullptr) {
-    for (int r = 0; r < kR; ++r) {
-      for (int v = 0; v < kVectors; ++v) acc[r][v] += read(out.residual + offsets[r] + column, v);
-    }
+    each([&](V& x, int64_t at, int) ZOO_ALWAYS { x += load<V>(out.residual + at); });
   }
-  if (out.relu) {
-    // Written so that a NaN stays one.
-    for (int r = 0; r < kR; ++r) {
-      for (int v = 0; v < kVectors; ++v) acc[r][v] = acc[r][v] < V{} ? V{} : acc[r][v];
-    }
+  if (out.relu) {  // written so that a NaN stays one
+    each([&](V& x, int64_t, int) ZOO_ALWAYS { x = x < V{} ? V{} : x; });
   }
-  for (int r = 0; r < kR; ++r) {
-    T* c = out.c + offsets[r] + column;
-    for (int v = 0; v < kVectors; ++v) {
-      if constexpr (kWhole) {
-        store(c + v * kL, acc[r][v]);
-      } else {
-        store_first(c + v * kL, acc[r][v], columns - v * kL < kL ? columns - v * kL : kL);
-      }
+  each([&](V& x, int64_t at, int) ZOO_ALWAYS { store(out.c + at, x); });
+}
+
+// The same, one number at a time, for a tile at the right edge of C that only has `columns`. It is
+// handed over in memory: were it not, the compiler would keep every tile there.
+template <class T>
+[[gnu::noinline]] void finish_edge(const T* tile, int64_t rows, int64_t width,
+                                   const Output<T>& out, const int64_t* offsets, int64_t column,
+                                   int64_t columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const int64_t at = offsets[r] + column + j;
+      T value = tile[r * width + j];
+      if (out.accumulate) value += out.c[at];
+      if (out.bias != nullptr) value += out.bias[column + j];
+      if (out.residual != nullptr) value += out.residual[at];
+      if (out.relu) value = value < T{0} ? T{0} : value;
+      out.c[at] = value;
     }
   }
 }
@@ -112,29 +124,46 @@ template <class T, Order kOrder, int kR, int kVectors>
                             int64_t b_stride, const Output<T>& out, const int64_t* offsets,
                             int64_t column, int64_t columns) {
   using V = Vector<T>;
-  V acc[kR][kVectors] = {};
+  constexpr int kL = kLanes<T>;
+  constexpr int kWidth = kVectors * kL;
+  // B is read ahead of its use by about the latency of the third-level cache.
+  constexpr int kAhead = 10;
+  V acc[kR][kVectors];
+  unrolled<kR>([&](auto r) ZOO_ALWAYS {
+    unrolled<kVectors>([&](auto v) ZOO_ALWAYS { acc[r][v] = V{}; });
+    if constexpr (kR == kTileRows) {
+      __builtin_prefetch(out.c + offsets[r] + column, 1);
+      __builtin_prefetch(out.c + offsets[r] + column + kWidth - 1, 1);
+    }
+  });
   // Rows are reached from three pointers that are five rows apart, so that their addresses need
   // few registers; the empty asm keeps the compiler from deriving one pointer from another.
-  const T* base[3] = {a, a + 5 * a_stride, a + 10 * a_stride};
-  if constexpr (kOrder == Order::kRows && kR > 5) {
-    asm("" : "+r"(base[1]));
-    asm("" : "+r"(base[2]));
-  }
+  const T* base0 = a;
+  const T* base1 = a + 5 * a_stride;
+  const T* base2 = a + 10 * a_stride;
+  if constexpr (kOrder == Order::kRows && kR > 5) asm("" : "+r"(base1), "+r"(base2));
   for (int64_t p = 0; p < depth; ++p) {
     V bv[kVectors];
-    for (int v = 0; v < kVectors; ++v) bv[v] = load<V>(b + v * kLanes<T>);
-#pragma GCC unroll 16
-    for (int r = 0; r < kR; ++r) {
-      const T x = kOrder == Order::kRows ? base[r / 5][(r % 5) * a_stride + p] : a[r];
-      for (int v = 0; v < kVectors; ++v) acc[r][v] += bv[v] * x;
-    }
+    unrolled<kVectors>([&](auto v) ZOO_ALWAYS {
+      bv[v] = load<V>(b + v * kL);
+      __builtin_prefetch(b + kAhead * b_stride + v * kL);
+    });
+    unrolled<kR>([&](auto r) ZOO_ALWAYS {
+      const T* base = r < 5 ? base0 : r < 10 ? base1 : base2;
+      const T x = kOrder == Order::kRows ? base[(r % 5) * a_stride + p] : a[r];
+      unrolled<kVectors>([&](auto v) ZOO_ALWAYS { acc[r][v] += bv[v] * x; });
+    });
     b += b_stride;
     if constexpr (kOrder == Order::kColumns) a += a_stride;
   }
-  if (columns >= kVectors * kLanes<T>) {
-    finish_tile<true>(acc, out, offsets, column, columns);
+  if (columns >= kWidth) [[likely]] {
+    finish_tile(acc, out, offsets, column);
   } else {
-    finish_tile<false>(acc, out, offsets, column, columns);
+    T edge[kR * kWidth];
+    unrolled<kR>([&](auto r) ZOO_ALWAYS {
+      unrolled<kVectors>([&](auto v) ZOO_ALWAYS { store(edge + r * kWidth + v * kL, acc[r][v]); });
+    });
+    finish_edge(edge, kR, kWidth, out, offsets, column, columns);
   }
 }
 

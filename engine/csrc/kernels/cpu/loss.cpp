@@ -57,8 +57,8 @@ void backward(const CrossEntropy& a, const double* log_sums, const double* scale
         continue;
       }
       const T* x = static_cast<const T*>(a.logits) + row * n;
-      const double own = (1.0 - a.smoothing) *
-                         (weight != nullptr ? static_cast<double>(weight[t]) : 1.0);
+      const double own =
+          (1.0 - a.smoothing) * (weight != nullptr ? static_cast<double>(weight[t]) : 1.0);
       const double spread = a.smoothing / static_cast<double>(n);
       const T log_sum = static_cast<T>(log_sums[row]);
       const T factor = static_cast<T>(scale[row] * (own + spread * a.weight_sum));
@@ -75,8 +75,7 @@ void backward(const CrossEntropy& a, const double* log_sums, const double* scale
 }
 
 void cross_entropy(DType dtype, const CrossEntropy& a, double* losses, double* log_sums) {
-  dtype == DType::kF64 ? forward<double>(a, losses, log_sums)
-                       : forward<float>(a, losses, log_sums);
+  dtype == DType::kF64 ? forward<double>(a, losses, log_sums) : forward<float>(a, losses, log_sums);
 }
 
 void cross_entropy_grad(DType dtype, const CrossEntropy& a, const double* log_sums,

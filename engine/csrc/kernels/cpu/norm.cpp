@@ -1,4 +1,6 @@
-// Batch normalisation over rows x channels (NHWC): each pass reads memory once, in order.
+// Batch normalisation over rows x channels (NHWC): each pass reads memory once, in order. Bodies of
+// parallel loops copy what their inner loops need into locals, since captured variables could, for
+// all the compiler knows, change with every store.
 #include "kernels/norm.h"
 
 #include "core/allocator.h"
@@ -26,9 +28,6 @@ ZOO_INLINE Blocks split_rows(RowShape s) {
   return {each, (s.rows + each - 1) / each, block >= kGrain ? 1 : kGrain / (block + 1) + 1};
 }
 
-// (Bodies of parallel loops copy what their inner loops read into locals: captured variables could,
-// for all the compiler knows, change with every store.)
-
 // Calls body(row) for every row, the last stretches first: what the pass before read last is still
 // in a cache, and what this pass writes last is where the next operation starts.
 template <class F>
@@ -55,9 +54,10 @@ void stats(RowShape s, const T* x, double* mean, double* variance) {
   const int64_t width = s.width;
   Scratch scratch(static_cast<size_t>(blocks.count * 2 * width) * sizeof(double));
   double* partial = scratch.as<double>();
-  // Distances are taken from the first row: the squares then lose nothing to a large mean.
-  const T* origin = x;
   parallel_for(0, blocks.count, blocks.grain, [&](int64_t begin, int64_t end) {
+    // Distances are taken from the first row: the squares then lose nothing to a large mean.
+    const T* const origin = x;
+    const int64_t width = s.width;
     for (int64_t b = begin; b < end; ++b) {
       double* sum = partial + b * 2 * width;
       double* squares = sum + width;
@@ -71,6 +71,7 @@ void stats(RowShape s, const T* x, double* mean, double* variance) {
           const V o = load<V>(origin + c);
           V s1{}, s2{};
           for (int k = 0; k < decltype(count)::value; ++k) {
+            // Eight rows at once are more streams than processors prefetch well by themselves.
             __builtin_prefetch(from + (k + kGroup) * width + c);
             const V d = load<V>(from + k * width + c) - o;
             s1 += d;
@@ -90,7 +91,7 @@ void stats(RowShape s, const T* x, double* mean, double* variance) {
   for (int64_t c = 0; c < width; ++c) {
     const double m = partial[c] / n;
     const double v = partial[width + c] / n - m * m;
-    mean[c] = m + static_cast<double>(origin[c]);
+    mean[c] = m + static_cast<double>(x[c]);
     variance[c] = v < 0 ? 0 : v;  // NaN stays
   }
 }
@@ -155,8 +156,8 @@ void grad_sums(RowShape s, const ColumnGrad& args, double* sum, double* sum_x, T
           for (int k = 0; k < decltype(count)::value; ++k) {
             const int64_t at = (row + k) * width + c;
             const V x = load<V>(static_cast<const T*>(a.x) + at);
-            const V g = masked_grad<T, kMask>(
-                a, load<V>(static_cast<const T*>(a.grad) + at), x, at, c);
+            const V g =
+                masked_grad<T, kMask>(a, load<V>(static_cast<const T*>(a.grad) + at), x, at, c);
             if constexpr (kKeep) store(kept + at, g);
             g_sum += g;
             gx_sum += g * (x - mean);
@@ -212,10 +213,8 @@ ZOO_INLINE void with_type(DType dtype, F&& body) {
 template <class F>
 ZOO_INLINE void with_mask(ReluMask mask, F&& body) {
   switch (mask) {
-    case ReluMask::kNone:
-      return body(std::integral_constant<ReluMask, ReluMask::kNone>{});
-    case ReluMask::kOutput:
-      return body(std::integral_constant<ReluMask, ReluMask::kOutput>{});
+    case ReluMask::kNone: return body(std::integral_constant<ReluMask, ReluMask::kNone>{});
+    case ReluMask::kOutput: return body(std::integral_constant<ReluMask, ReluMask::kOutput>{});
     case ReluMask::kRecomputed:
       return body(std::integral_constant<ReluMask, ReluMask::kRecomputed>{});
   }
@@ -258,9 +257,8 @@ void column_grad_input(DType dtype, RowShape s, const ColumnGrad& g, const void*
     with_mask(g.mask, [&](auto mask) {
       const T* pa = static_cast<const T*>(a);
       if (b != nullptr) {
-        grad_input<T, decltype(mask)::value, true>(s, g, pa, static_cast<const T*>(b),
-                                                   static_cast<const T*>(c),
-                                                   static_cast<T*>(grad_x));
+        grad_input<T, decltype(mask)::value, true>(
+            s, g, pa, static_cast<const T*>(b), static_cast<const T*>(c), static_cast<T*>(grad_x));
       } else {
         grad_input<T, decltype(mask)::value, false>(s, g, pa, nullptr, nullptr,
                                                     static_cast<T*>(grad_x));

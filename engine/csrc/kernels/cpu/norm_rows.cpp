@@ -1,9 +1,8 @@
 // Layer normalisation: each row is read from the first-level cache after the first pass over it.
-#include "kernels/norm.h"
-
 #include "core/allocator.h"
 #include "core/parallel.h"
 #include "kernels/cpu/row_vector.h"
+#include "kernels/norm.h"
 
 namespace zoo {
 namespace {
@@ -16,14 +15,18 @@ void forward(RowShape s, const T* x_all, const T* weight, const T* bias, double 
     for (int64_t row = begin; row < end; ++row) {
       const T* x = x_all + row * n;
       T* y = y_all + row * n;
-      const double mean = sum_along<T>(n, [&](auto lane, int64_t i) {
-        return load<typename decltype(lane)::type>(x + i);
-      }) / static_cast<double>(n);
+      const double mean =
+          sum_along<T>(
+              n, [&](auto lane, int64_t i) { return load<typename decltype(lane)::type>(x + i); }) /
+          static_cast<double>(n);
       const T m = static_cast<T>(mean);
-      const double variance = sum_along<T>(n, [&](auto lane, int64_t i) {
-        const auto d = load<typename decltype(lane)::type>(x + i) - m;
-        return d * d;
-      }) / static_cast<double>(n);
+      const double variance = sum_along<T>(n,
+                                           [&](auto lane, int64_t i) {
+                                             const auto d =
+                                                 load<typename decltype(lane)::type>(x + i) - m;
+                                             return d * d;
+                                           }) /
+                              static_cast<double>(n);
       const double inverse = 1.0 / std::sqrt(variance + eps);
       const T r = static_cast<T>(inverse);
       along<T>(n, [&](auto lane, int64_t i) {
@@ -53,8 +56,8 @@ ZOO_INLINE void grad_row(int64_t n, const T* g, const T* x, const T* weight, T m
   const double scale = 1.0 / static_cast<double>(n);
   const T h_mean = static_cast<T>(scale * sum_along<T>(n, h_at));
   const T hx_mean = static_cast<T>(scale * sum_along<T>(n, [&](auto lane, int64_t i) {
-    return h_at(lane, i) * xhat_at(lane, i);
-  }));
+                                     return h_at(lane, i) * xhat_at(lane, i);
+                                   }));
   along<T>(n, [&](auto lane, int64_t i) {
     store(grad_x + i, (h_at(lane, i) - h_mean - xhat_at(lane, i) * hx_mean) * r);
   });
@@ -76,7 +79,8 @@ void backward(RowShape s, const T* grad, const T* x, const T* weight, const doub
     for (int64_t b = begin; b < end; ++b) {
       double* w_sum = partial + b * 2 * n;
       double* b_sum = w_sum + n;
-      if (grad_weight != nullptr) std::memset(w_sum, 0, static_cast<size_t>(2 * n) * sizeof(double));
+      if (grad_weight != nullptr)
+        std::memset(w_sum, 0, static_cast<size_t>(2 * n) * sizeof(double));
       const int64_t last = (b + 1) * each < s.rows ? (b + 1) * each : s.rows;
       for (int64_t row = b * each; row < last; row += kGroup) {
         const int64_t count = last - row < kGroup ? last - row : kGroup;
@@ -90,8 +94,8 @@ void backward(RowShape s, const T* grad, const T* x, const T* weight, const doub
           V gx{}, g_sum{};
           for (int64_t k = row; k < row + count; ++k) {
             const V g = load<V>(grad + k * n + i);
-            gx += g * ((load<V>(x + k * n + i) - static_cast<T>(mean[k])) *
-                       static_cast<T>(inverse[k]));
+            gx += g *
+                  ((load<V>(x + k * n + i) - static_cast<T>(mean[k])) * static_cast<T>(inverse[k]));
             g_sum += g;
           }
           add_to(w_sum + i, gx);
@@ -114,8 +118,8 @@ void layer_norm(DType dtype, RowShape s, const void* x, const void* weight, cons
                 double eps, void* y, double* mean, double* inverse) {
   const auto run = [&](auto t) {
     using T = decltype(t);
-    forward(s, static_cast<const T*>(x), static_cast<const T*>(weight),
-            static_cast<const T*>(bias), eps, static_cast<T*>(y), mean, inverse);
+    forward(s, static_cast<const T*>(x), static_cast<const T*>(weight), static_cast<const T*>(bias),
+            eps, static_cast<T*>(y), mean, inverse);
   };
   dtype == DType::kF64 ? run(double{}) : run(float{});
 }

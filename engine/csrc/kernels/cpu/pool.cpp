@@ -13,8 +13,14 @@ template <class V>
 struct IndexOf {
   using type = decltype(V{} < V{});
 };
-template <> struct IndexOf<float> { using type = int32_t; };
-template <> struct IndexOf<double> { using type = int64_t; };
+template <>
+struct IndexOf<float> {
+  using type = int32_t;
+};
+template <>
+struct IndexOf<double> {
+  using type = int64_t;
+};
 template <class V>
 using Index = typename IndexOf<V>::type;
 
@@ -142,32 +148,32 @@ void avg_forward(const PoolShape& s, const T* x, T* y) {
   const int64_t tiles = (s.c + kTile - 1) / kTile;
   const int64_t pixels = s.h.out * s.w.out;
   const int64_t taps = s.h.in * s.w.in / (pixels + 1) + 1;
-  parallel_for(0, s.n * pixels * tiles, 16384 / (taps * kTile) + 1, [&](int64_t begin,
-                                                                       int64_t end) {
-    for (int64_t job = begin; job < end; ++job) {
-      const int64_t pixel = job / tiles, c0 = job % tiles * kTile;
-      const int64_t width = s.c - c0 < kTile ? s.c - c0 : kTile;
-      const int64_t oh = pixel % pixels / s.w.out, ow = pixel % s.w.out;
-      const T* picture = x + pixel / pixels * s.h.in * s.w.in * s.c + c0;
-      double total[kTile] = {};
-      for (int64_t h = s.h.begin[oh]; h < s.h.end[oh]; ++h) {
-        for (int64_t w0 = s.w.begin[ow]; w0 < s.w.end[ow]; w0 += kStretch) {
-          const int64_t w1 = s.w.end[ow] - w0 < kStretch ? s.w.end[ow] : w0 + kStretch;
-          along<T>(width, [&](auto lane, int64_t c) {
-            using V = typename decltype(lane)::type;
-            V sum{};
-            for (int64_t w = w0; w < w1; ++w) {
-              sum += load<V>(picture + (h * s.w.in + w) * s.c + c);
-            }
-            add_to(total + c, sum);
-          });
-        }
-      }
-      const double divisor = static_cast<double>(s.h.divisor[oh]) * s.w.divisor[ow];
-      T* out = y + pixel * s.c + c0;
-      for (int64_t c = 0; c < width; ++c) out[c] = static_cast<T>(total[c] / divisor);
-    }
-  });
+  parallel_for(0, s.n * pixels * tiles, 16384 / (taps * kTile) + 1,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t job = begin; job < end; ++job) {
+                   const int64_t pixel = job / tiles, c0 = job % tiles * kTile;
+                   const int64_t width = s.c - c0 < kTile ? s.c - c0 : kTile;
+                   const int64_t oh = pixel % pixels / s.w.out, ow = pixel % s.w.out;
+                   const T* picture = x + pixel / pixels * s.h.in * s.w.in * s.c + c0;
+                   double total[kTile] = {};
+                   for (int64_t h = s.h.begin[oh]; h < s.h.end[oh]; ++h) {
+                     for (int64_t w0 = s.w.begin[ow]; w0 < s.w.end[ow]; w0 += kStretch) {
+                       const int64_t w1 = s.w.end[ow] - w0 < kStretch ? s.w.end[ow] : w0 + kStretch;
+                       along<T>(width, [&](auto lane, int64_t c) {
+                         using V = typename decltype(lane)::type;
+                         V sum{};
+                         for (int64_t w = w0; w < w1; ++w) {
+                           sum += load<V>(picture + (h * s.w.in + w) * s.c + c);
+                         }
+                         add_to(total + c, sum);
+                       });
+                     }
+                   }
+                   const double divisor = static_cast<double>(s.h.divisor[oh]) * s.w.divisor[ow];
+                   T* out = y + pixel * s.c + c0;
+                   for (int64_t c = 0; c < width; ++c) out[c] = static_cast<T>(total[c] / divisor);
+                 }
+               });
 }
 
 template <class T>

@@ -39,7 +39,8 @@ ZOO_INLINE uint64_t bits53(const Words& words, int pair, int i) {
 ZOO_INLINE void uniform(const Words& words, float (&u)[kFloats]) {
   for (int k = 0; k < 4; ++k) {
     for (int i = 0; i < kCounters; ++i) {
-      u[k * kCounters + i] = static_cast<float>(static_cast<int32_t>(words.w[k][i] >> 8)) * 0x1p-24f;
+      u[k * kCounters + i] =
+          static_cast<float>(static_cast<int32_t>(words.w[k][i] >> 8)) * 0x1p-24f;
     }
   }
 }
@@ -47,7 +48,8 @@ ZOO_INLINE void uniform(const Words& words, float (&u)[kFloats]) {
 ZOO_INLINE void uniform(const Words& words, double (&u)[kDoubles]) {
   for (int k = 0; k < 2; ++k) {
     for (int i = 0; i < kCounters; ++i) {
-      u[k * kCounters + i] = static_cast<double>(static_cast<int64_t>(bits53(words, k, i))) * 0x1p-53;
+      u[k * kCounters + i] =
+          static_cast<double>(static_cast<int64_t>(bits53(words, k, i))) * 0x1p-53;
     }
   }
 }
@@ -110,8 +112,8 @@ ZOO_INLINE void normal(const Words& words, double (&z)[kFloats]) {
     for (int i = 0; i < kCounters; ++i) {
       const uint32_t w = words.w[k + 1][i];
       box_muller((static_cast<double>(words.w[k][i]) + 0.5) * 0x1p-32, w >> 30,
-                 (static_cast<double>(w & 0x3fffffffu) + 0.5) * 0x1p-30 - 0.5,
-                 z[k * kCounters + i], z[(k + 1) * kCounters + i]);
+                 (static_cast<double>(w & 0x3fffffffu) + 0.5) * 0x1p-30 - 0.5, z[k * kCounters + i],
+                 z[(k + 1) * kCounters + i]);
     }
   }
 }
@@ -122,8 +124,7 @@ ZOO_INLINE void normal(const Words& words, double (&z)[kDoubles]) {
     constexpr int64_t kMask = (int64_t{1} << 51) - 1;
     box_muller((static_cast<double>(static_cast<int64_t>(bits53(words, 0, i))) + 0.5) * 0x1p-53,
                static_cast<uint64_t>(angle >> 51),
-               (static_cast<double>(angle & kMask) + 0.5) * 0x1p-51 - 0.5, z[i],
-               z[kCounters + i]);
+               (static_cast<double>(angle & kMask) + 0.5) * 0x1p-51 - 0.5, z[i], z[kCounters + i]);
   }
 }
 

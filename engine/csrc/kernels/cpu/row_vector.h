@@ -64,9 +64,7 @@ ZOO_INLINE void store(T* p, V v) {
 // acc[0..lanes) += v
 ZOO_INLINE void add_to(double* acc, float v) { acc[0] += static_cast<double>(v); }
 ZOO_INLINE void add_to(double* acc, double v) { acc[0] += v; }
-ZOO_INLINE void add_to(double* acc, Vector<double> v) {
-  store(acc, load<Vector<double>>(acc) + v);
-}
+ZOO_INLINE void add_to(double* acc, Vector<double> v) { store(acc, load<Vector<double>>(acc) + v); }
 ZOO_INLINE void add_to(double* acc, Vector<float> v) {
   using Half = VectorN<float, kLanes<double>>;
   Half low, high;

@@ -1,0 +1,208 @@
+"""The cache of verified files, named by their content.
+
+    ZOO_HOME/
+      blobs/SHA256         whole, verified files; plain files, no links
+      stamps/SHA256        size and time of the blob when it was last hashed
+      parts/DIGEST.part    a download that can be taken up again (.json beside it: where from)
+      manual/CARD.FORMAT   where a person may put a file; it is verified and moved to blobs
+      locks/               one lock file per download in progress
+      lock.json            full digests of files whose cards know a prefix only, first seen
+
+`ZOO_HOME` defaults to the platform's cache folder for "zoo".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hub.atomic import atomic_file, fsync_folder
+from hub.errors import CacheError, HashMismatch
+
+log = logging.getLogger("hub")
+_LOCK_SECONDS = 3600.0
+
+
+def cache_home() -> Path:
+    """The cache folder: `ZOO_HOME` if set, else the platform's (Linux: `~/.cache/zoo`)."""
+    home = os.environ.get("ZOO_HOME")
+    if home:
+        return Path(home).expanduser().absolute()
+    import platformdirs
+
+    return platformdirs.user_cache_path("zoo", appauthor=False)
+
+
+def sha256_file(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file's content, as 64 lower-case hex digits.
+
+    >>> sha256_file("/dev/null")[:8]                                          # doctest: +SKIP
+    'e3b0c442'
+    """
+    digest = hashlib.sha256()
+    with open(path, "rb") as f:
+        while chunk := f.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The cache under one folder. Creates nothing before there is something to keep."""
+
+    home: Path
+
+    @property
+    def lock_file(self) -> Path:
+        """Where digests are recorded that the cards do not know in full."""
+        return self.home / "lock.json"
+
+    def blob(self, digest: str) -> Path:
+        """Where the file with this SHA-256 lives, whether it exists or not."""
+        return self.home / "blobs" / digest
+
+    def part(self, digest: str) -> Path:
+        """Where an unfinished download of this digest (or prefix) is kept."""
+        return self.home / "parts" / f"{digest}.part"
+
+    def manual(self, name: str) -> Path:
+        """Where a person may put a file by hand."""
+        return self.home / "manual" / name
+
+    def find(self, digest: str, *, repair: bool = True) -> Path | None:
+        """The verified file with this SHA-256, or None.
+
+        A file is hashed once, then again only if its size or time changed.
+
+        Args:
+            digest: 64 hex digits.
+            repair: remove a file that was changed or damaged since it was stored, and return None.
+
+        Raises:
+            HashMismatch: the file was changed since, and `repair` is false.
+        """
+        path = self.blob(digest)
+        try:
+            stat = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        stamp = self.home / "stamps" / digest
+        seen = f"{stat.st_size} {stat.st_mtime_ns}\n"
+        with contextlib.suppress(OSError):
+            if stamp.read_text("ascii") == seen:
+                return path
+        actual = sha256_file(path)
+        if actual != digest:
+            fault = f"{path} was changed since it was stored: its SHA-256 is {actual}"
+            if not repair:
+                raise HashMismatch(
+                    f"{fault}, expected {digest}. It is removed and downloaded again once "
+                    "ZOO_OFFLINE is unset."
+                )
+            log.warning("%s; it is removed", fault)
+            with self._writable():
+                path.unlink(missing_ok=True)
+            return None
+        # A read-only cache works too; it is only slower.
+        with contextlib.suppress(OSError):
+            stamp.parent.mkdir(exist_ok=True)
+            stamp.write_text(seen, "ascii")
+        return path
+
+    def publish(self, part: Path, digest: str) -> Path:
+        """Give a verified file, on the same file system and synced, its name in the cache."""
+        path = self.blob(digest)
+        with self._writable():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(part, path)
+            fsync_folder(path.parent)
+        return path
+
+    def recorded(self, key: str) -> str | None:
+        """The full digest recorded for `key`, or None."""
+        return self._records().get(key)
+
+    def record(self, key: str, digest: str) -> None:
+        """Remember the full digest of a file whose card knows a prefix only."""
+        with self.lock("lock.json"):
+            records = {**self._records(), key: digest}
+            text = json.dumps({"version": 1, "sha256": records}, indent=2, sort_keys=True)
+            with self._writable(), atomic_file(self.lock_file) as f:
+                f.write(text.encode("utf-8") + b"\n")
+
+    def _records(self) -> dict[str, str]:
+        try:
+            records = json.loads(self.lock_file.read_text("utf-8"))["sha256"]
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (ValueError, KeyError, TypeError) as error:
+            raise CacheError(
+                f"{self.lock_file} is damaged ({error}); it holds the digests first seen. Repair "
+                "it, or delete it to trust the next download again."
+            ) from error
+        return {str(key): str(digest) for key, digest in records.items()}
+
+    @contextlib.contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Let one process (and one thread) at a time into the block.
+
+        Raises:
+            CacheError: the folder is not writable, or another process held the lock for an hour.
+        """
+        import filelock
+
+        path = self.home / "locks" / f"{name}.lock"
+        with self._writable():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = filelock.FileLock(path)
+            try:
+                try:
+                    lock.acquire(timeout=0)
+                except filelock.Timeout:
+                    log.warning("waiting for another process that works on %s", name)
+                    lock.acquire(timeout=_LOCK_SECONDS)
+            except filelock.Timeout:
+                raise CacheError(
+                    f"another process has held {path} for {_LOCK_SECONDS / 3600:.0f} hour; end it "
+                    "and try again"
+                ) from None
+        try:
+            yield
+        finally:
+            # Unlinked while held. filelock notices when it locks a file that has lost its name, and
+            # opens the new one (from 3.24; before, it reopens the file at every try).
+            with contextlib.suppress(OSError):
+                path.unlink()
+            lock.release()
+
+    def remove_empty_folders(self, *, home_too: bool) -> None:
+        """After a failure: remove working folders that hold nothing, and the cache's own if asked."""
+        working = [self.home / name for name in ("locks", "parts")]
+        for folder in (*working, self.home) if home_too else working:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+    @contextlib.contextmanager
+    def _writable(self) -> Iterator[None]:
+        try:
+            yield
+        except (PermissionError, NotADirectoryError, FileExistsError) as error:
+            raise self.unusable(error) from error
+        except OSError as error:
+            if error.errno == errno.EROFS:  # no PermissionError in Python
+                raise self.unusable(error) from error
+            raise
+
+    def unusable(self, error: OSError) -> CacheError:
+        """The error for a cache folder that cannot be written to."""
+        return CacheError(
+            f"the cache folder {self.home} cannot be written to ({error.strerror}). Set ZOO_HOME "
+            "to a folder of yours, or pass --weights PATH."
+        )

@@ -1,0 +1,224 @@
+"""From a card to a verified file: the distribution, the cache, a file put by hand, the network."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from hub.cache import Cache, cache_home, sha256_file
+from hub.cards import Card, CardFile, get_card
+from hub.download import Expected, Policy, download
+from hub.errors import (
+    CacheError,
+    DownloadError,
+    HashMismatch,
+    HubError,
+    NotWeights,
+    OfflineError,
+    TruncatedDownload,
+)
+from hub.reach import check_reachable
+
+log = logging.getLogger("hub")
+# With no network, all hosts together may take this long to be found out: an answer within 10 s.
+_REACH_SECONDS = 7.0
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A verified weights file.
+
+    Attributes:
+        path: the file; read it with `hub.read_state_dict`.
+        sha256: its content's SHA-256, 64 hex digits.
+        file: the card's entry it satisfies.
+    """
+
+    path: Path
+    sha256: str
+    file: CardFile
+
+
+def weights(card: Card | str, *, progress: bool = True) -> Path:
+    """Path of a card's verified weights file; see `fetch`.
+
+    >>> hub.read_state_dict(hub.weights("resnet18.tv_in1k_v1"))               # doctest: +SKIP
+    """
+    return fetch(card, progress=progress).path
+
+
+def fetch(card: Card | str, *, progress: bool = True, policy: Policy | None = None) -> Weights:
+    """A card's verified weights: from this distribution, the cache, or the network.
+
+    Looked for in this order: a file shipped in the distribution; the cache (`ZOO_HOME`); a file
+    put by hand at `ZOO_HOME/manual/CARD.FORMAT`; the card's addresses and mirrors. Of processes
+    that ask at once one downloads and the others wait. Where a card knows only the start of a
+    digest, the full one is recorded in `ZOO_HOME/lock.json` and required from then on.
+
+    Args:
+        card: a card or its name.
+        progress: show a bar while downloading, if stderr is a terminal.
+        policy: patience with servers.
+
+    Raises:
+        OfflineError: not at hand, and `ZOO_OFFLINE=1`.
+        DownloadError, TruncatedDownload, HashMismatch, NotWeights: no address gave the file; the
+            message lists each one and what can be done by hand.
+        DiskFull, CacheError: the cache cannot take it.
+        UnknownCard: no card has this name.
+
+    >>> hub.fetch("resnet50.tv_in1k_v1").sha256[:8]                           # doctest: +SKIP
+    '5d061a3c'
+    """
+    if isinstance(card, str):
+        card = get_card(card)
+    cache = Cache(cache_home())
+    offline = os.environ.get("ZOO_OFFLINE", "").lower() not in ("", "0", "false", "no")
+    at_hand = _packaged(card) or _cached(card, cache, repair=not offline)
+    if at_hand:
+        return at_hand
+    if offline:
+        return _put_by_hand(card, cache) or _refuse_offline(card, cache)
+    new_cache = not cache.home.exists()
+    try:
+        with cache.lock(card.name):
+            # Another process may have been faster while this one waited.
+            return (
+                _cached(card, cache, repair=True)
+                or _put_by_hand(card, cache)
+                or _from_network(card, cache, progress, policy or Policy())
+            )
+    except BaseException:
+        cache.remove_empty_folders(home_too=new_cache)
+        raise
+
+
+def _packaged(card: Card) -> Weights | None:
+    for file in card.files:
+        if file.packaged is None or file.sha256 is None:
+            continue
+        path = Path(__file__).resolve().parent.parent / file.packaged
+        try:
+            actual = sha256_file(path)
+        except FileNotFoundError:
+            actual = "missing"
+        if actual != file.sha256:
+            raise CacheError(
+                f"{path}, the file of card {card.name}, is damaged: its SHA-256 is {actual}, "
+                f"expected {file.sha256}. Install the package again: "
+                "pip install --force-reinstall zoo"
+            )
+        return Weights(path, actual, file)
+    return None
+
+
+def _lock_key(card: Card, file: CardFile) -> str:
+    return f"{card.name}/{(file.url or '').rpartition('/')[2]}"
+
+
+def _expected(card: Card, file: CardFile, cache: Cache) -> Expected:
+    if file.sha256 is None:
+        recorded = cache.recorded(_lock_key(card, file))
+        if recorded and recorded.startswith(file.digest):
+            return Expected(
+                recorded, file.bytes, f"recorded in {cache.lock_file} at the first download"
+            )
+    return Expected(file.digest, file.bytes)
+
+
+def _cached(card: Card, cache: Cache, *, repair: bool) -> Weights | None:
+    for file in card.files:
+        digest = _expected(card, file, cache).digest
+        if len(digest) < 64:
+            continue
+        path = cache.find(digest, repair=repair)
+        if path is not None:
+            return Weights(path, digest, file)
+    return None
+
+
+def _put_by_hand(card: Card, cache: Cache) -> Weights | None:
+    for form in dict.fromkeys(file.format for file in card.files):
+        path = cache.manual(f"{card.name}.{form}")
+        if not path.is_file():
+            continue
+        digest = sha256_file(path)
+        for file in card.files:
+            if digest.startswith(_expected(card, file, cache).digest):
+                return _published(card, file, cache, path, digest)
+        wanted = " or ".join(_expected(card, file, cache).digest for file in card.files)
+        raise HashMismatch(
+            f"{path} has the SHA-256 {digest}, expected {wanted}. Replace it by the file that "
+            f"card {card.name} names, or pass it with --weights PATH if you trust it."
+        )
+    return None
+
+
+def _published(card: Card, file: CardFile, cache: Cache, part: Path, digest: str) -> Weights:
+    if file.sha256 is None:
+        cache.record(_lock_key(card, file), digest)
+    return Weights(cache.publish(part, digest), digest, file)
+
+
+def _from_network(card: Card, cache: Cache, progress: bool, policy: Policy) -> Weights:
+    failures: list[tuple[CardFile, str, HubError]] = []
+    deadline = time.monotonic() + _REACH_SECONDS
+    for file in card.files:
+        expected = _expected(card, file, cache)
+        for url in file.urls:
+            part = cache.part(expected.digest)
+            try:
+                seconds = min(policy.connect_seconds, max(0.5, deadline - time.monotonic()))
+                check_reachable(url, seconds)
+                digest = download(
+                    url, part, expected, label=card.name, progress=progress, policy=policy
+                )
+            except (DownloadError, NotWeights) as error:
+                failures.append((file, url, error))
+                continue
+            except PermissionError as error:
+                raise cache.unusable(error) from error
+            return _published(card, file, cache, part, digest)
+    raise _failed(card, cache, failures)
+
+
+def _failed(card: Card, cache: Cache, failures: list[tuple[CardFile, str, HubError]]) -> HubError:
+    lines = [f"cannot get the weights of card {card.name}."]
+    for file, url, error in failures:
+        reason = error.reason if isinstance(error, DownloadError) else str(error)
+        hand = _hand(card, file, cache)
+        lines += [f"  {url}", f"    {reason}", f"    by hand: save it as {hand}"]
+    text = "\n".join([*lines, *_ways_out(card)])
+    kinds = {type(error) for _, _, error in failures}
+    if kinds == {NotWeights}:
+        return NotWeights(text)
+    if len(kinds) == 1 and kinds <= {HashMismatch, TruncatedDownload}:
+        return kinds.pop()(text)
+    return DownloadError(text)
+
+
+def _refuse_offline(card: Card, cache: Cache) -> Weights:
+    lines = [
+        f"the weights of card {card.name} are not in the cache ({cache.home}), and ZOO_OFFLINE is "
+        "set, so nothing was downloaded."
+    ]
+    for file in card.files:
+        for url in file.urls[:1]:
+            lines += [f"  {url}", f"    by hand: save it as {_hand(card, file, cache)}"]
+    raise OfflineError("\n".join([*lines, "  or unset ZOO_OFFLINE", *_ways_out(card)]))
+
+
+def _hand(card: Card, file: CardFile, cache: Cache) -> str:
+    size = file.bytes or file.bytes_approx
+    about = f"{size / 1e6:.1f} MB, " if size else ""
+    return f"{cache.manual(f'{card.name}.{file.format}')} ({about}SHA-256 {file.digest[:12]}…)"
+
+
+def _ways_out(card: Card) -> list[str]:
+    return [
+        f"  or pass --weights PATH: a file of {card.arch} weights that you have",
+        "  or pass --weights none: start from random weights",
+    ]

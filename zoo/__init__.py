@@ -1,0 +1,67 @@
+"""Published image models with their weights, fine-tuned on your own pictures.
+
+>>> import zoo
+>>> model = zoo.load("resnet50")                       # doctest: +SKIP
+>>> zoo.list_models("resnet1*")
+['resnet18', 'resnet101', 'resnet152', 'resnet110']
+
+Names are imported when first used: `import zoo` alone loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zoo import data as data
+    from zoo import demo as demo
+    from zoo import models as models
+    from zoo import registry as registry
+    from zoo import train as train
+    from zoo.errors import ArchMismatch as ArchMismatch
+    from zoo.errors import ClassCountMismatch as ClassCountMismatch
+    from zoo.errors import LoadError as LoadError
+    from zoo.errors import NoPublishedWeights as NoPublishedWeights
+    from zoo.errors import UnknownModelError as UnknownModelError
+    from zoo.errors import WeightsDoNotFit as WeightsDoNotFit
+    from zoo.errors import WeightsNotFound as WeightsNotFound
+    from zoo.loading import load as load
+    from zoo.registry import list_models as list_models
+
+_HOME = {
+    "zoo.errors": [
+        "ArchMismatch",
+        "ClassCountMismatch",
+        "LoadError",
+        "NoPublishedWeights",
+        "UnknownModelError",
+        "WeightsDoNotFit",
+        "WeightsNotFound",
+    ],
+    # Not zoo.load: a module of that name would hide the function.
+    "zoo.loading": ["load"],
+    "zoo.registry": ["list_models"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_SUBMODULES = ("data", "demo", "models", "registry", "train")
+
+__all__ = sorted((*_MODULE_OF, *_SUBMODULES))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"zoo.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("zoo")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'zoo' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

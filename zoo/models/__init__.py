@@ -1,0 +1,1 @@
+"""Model families, one readable file each; their variants are data."""
