@@ -183,7 +183,7 @@ class Cache:
             lock.release()
 
     def remove_empty_folders(self, *, home_too: bool) -> None:
-        """After a failure: remove working folders that hold nothing, and the cache's own if asked."""
+        """After a failure: remove working folders that are empty, and the cache's own if asked."""
         working = [self.home / name for name in ("locks", "parts")]
         for folder in (*working, self.home) if home_too else working:
             with contextlib.suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -256,6 +257,16 @@ class Module:
                     replaced[id(value)] = moved
                 setattr(module, name, replaced[id(value)])
         return self
+
+    def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
+        """A module of the same values that shares nothing with this one: copy.deepcopy(model)."""
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
+        for name, value in self.__dict__.items():
+            if type(value) is Tensor:  # a Parameter copies itself
+                memo.setdefault(id(value), value.detach().clone())
+            object.__setattr__(copied, name, copy.deepcopy(value, memo))
+        return copied
 
     # ---- display -------------------------------------------------------------------------------
 

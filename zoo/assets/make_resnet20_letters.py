@@ -92,6 +92,18 @@ def draw_all(root: Path, fonts: list[ImageFont.FreeTypeFont]) -> None:
                 draw(text, fonts[int(rng.integers(len(fonts)))], rng).save(folder / f"{i:03}.png")
 
 
+def pack(run: Path) -> None:
+    """Writes the weights that a finished run kept to TARGET, without what is this machine's own."""
+    weights = hub.SafetensorsFile(run / "model.safetensors")
+    kept = {key: weights.metadata[key] for key in ("arch", "classes", "preprocessing")}
+    kept |= {"format": "pt", "made_by": json.dumps("zoo/assets/make_resnet20_letters.py")}
+    hub.write_safetensors(TARGET, dict(weights), kept)
+    data = TARGET.read_bytes()
+    accuracy = json.loads((run / "summary.json").read_text())["val_accuracy"]
+    print(f"{TARGET.name}: {len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}, "
+          f"validation accuracy {accuracy:.4f}")  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("work", type=Path, help="folder for pictures and the run; kept")
@@ -102,22 +114,11 @@ def main() -> None:
     if not pictures.exists():
         draw_all(pictures, open_fonts(args.fonts))
     shutil.rmtree(run, ignore_errors=True)
-    summary = finetune(
+    finetune(
         "resnet20", pictures, weights="none", out=run, show_progress=True, epochs=args.epochs,
         batch_size=64, lr=0.1, flip=0.0, augment="shift", weight_decay=5e-4,
     )  # fmt: skip
-    state = hub.read_state_dict(run / "model.safetensors")
-    metadata = {
-        "format": "pt",  # the key that torch's loaders look for
-        "arch": "resnet20",
-        "classes": json.dumps(list(CLASSES)),
-        "val_accuracy": f"{summary.val_accuracy:.4f}",
-        "made_by": "zoo/assets/make_resnet20_letters.py",
-    }
-    hub.save_file(TARGET, dict(state), metadata)
-    data = TARGET.read_bytes()
-    print(f"{TARGET.name}: {len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}, "
-          f"validation accuracy {summary.val_accuracy:.4f}")  # fmt: skip
+    pack(run)
 
 
 if __name__ == "__main__":

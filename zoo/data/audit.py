@@ -64,7 +64,8 @@ def inspect(
     threads = default_threads() if threads is None else threads
     chunks = [pictures[i : i + _CHUNK] for i in range(0, len(pictures), _CHUNK)]
     facts: dict[str, PictureFacts] = {}
-    bar = tqdm(total=len(pictures), desc="Checking pictures", unit="", disable=not progress)
+    disable = None if progress else True  # None: unless the error stream is no terminal
+    bar = tqdm(total=len(pictures), desc="Checking pictures", unit="", leave=False, disable=disable)
     # Pillow warns of damaged metadata on the error stream, file unnamed; damage that matters fails.
     with warnings.catch_warnings(), bar:
         warnings.filterwarnings("ignore", module=r"PIL\.")

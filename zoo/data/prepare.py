@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from zoo.data.audit import Audit, PictureFacts, audit, inspect
 from zoo.data.errors import DataError, UnreadableImages
 from zoo.data.image_folder import Folder, FolderImages, Picture, scan, scan_for_classes
+from zoo.data.image_set import ImageSet
 from zoo.data.split import split
 
 
@@ -16,8 +17,8 @@ from zoo.data.split import split
 class PreparedFolder:
     """Two labelled sets with one class mapping (`train.classes`), and the report on them."""
 
-    train: FolderImages
-    val: FolderImages
+    train: ImageSet
+    val: ImageSet
     audit: Audit
 
 

@@ -2,13 +2,37 @@
 #include "kernels/conv.h"
 
 #include "kernels/cpu/conv_gather.h"
+#include "kernels/cpu/conv_grouped.h"
+#include "kernels/cpu/winograd.h"
+#include "kernels/cpu/winograd_choice.h"
 
 namespace zoo {
 namespace {
 
+ZOO_INLINE bool is_pointwise(const Conv2dShape& s) {
+  return s.kh * s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_h == 0 && s.pad_w == 0;
+}
+
+// Many groups go to threads whole; the products of few groups are split inside.
+template <class F>
+ZOO_INLINE void for_each_group(const Conv2dShape& s, F&& body) {
+  parallel_for(0, s.groups, s.groups >= 2 * num_threads() ? 1 : s.groups,
+               [&](int64_t first, int64_t last) {
+    for (int64_t group = first; group < last; ++group) body(group);
+  });
+}
+
 template <class T>
 void forward(const Conv2dShape& s, const T* x, const T* weight, const Conv2dEpilogue& epilogue,
              T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (use_winograd<T>(s)) {
+      const int64_t* ws = s.weight_strides;
+      const WinogradShape shape{s.n, s.c, s.h, s.w, s.k, s.oh, s.ow, s.pad_h, s.pad_w,
+                                ws[2], ws[3], ws[1], ws[0]};
+      return winograd_forward_kernel.on(DeviceType::kCPU)(shape, x, weight, epilogue, y);
+    }
+  }
   const int64_t c = s.c / s.groups, k = s.k / s.groups;
   const Gather g{s.n,
                  forward_axis(s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h),
@@ -17,21 +41,23 @@ void forward(const Conv2dShape& s, const T* x, const T* weight, const Conv2dEpil
   const int64_t* ws = s.weight_strides;
   const T* bias = static_cast<const T*>(epilogue.bias);
   const T* residual = static_cast<const T*>(epilogue.residual);
-  const bool pointwise = s.kh * s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_h == 0 &&
-                         s.pad_w == 0;
-  for (int64_t group = 0; group < s.groups; ++group) {
+  if (is_narrow_grouped<T>(s)) {
+    const Output<T> out{y, bias, residual, false, epilogue.relu};
+    return grouped_product(g, x, weight, ws[2], ws[3], k * ws[0], ws[0], ws[1], out);
+  }
+  for_each_group(s, [&](int64_t group) {
     Output<T> out;
     out.c = y + group * k;
     out.bias = bias == nullptr ? nullptr : bias + group * k;
     out.residual = residual == nullptr ? nullptr : residual + group * k;
     out.relu = epilogue.relu;
     const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[1], ws[0]};
-    if (pointwise) {  // every pixel is a row already
+    if (is_pointwise(s)) {  // every pixel is a row already
       multiply<T>(g.pixels(), k, c, DenseRows<T>(x + group * c, s.c, s.k, k), right, out);
     } else {
-      multiply<T>(g.pixels(), k, g.inner(), GatheredRows<T>{g, x + group * c, 0}, right, out);
+      multiply<T>(g.pixels(), k, g.inner(), GatheredRows<T>{g, x + group * c}, right, out);
     }
-  }
+  });
 }
 
 // Pixels of the input are taken by their remainder modulo the stride, a phase: all pixels of a
@@ -39,10 +65,17 @@ void forward(const Conv2dShape& s, const T* x, const T* weight, const Conv2dEpil
 // products of length 0, which write 0.
 template <class T>
 void grad_input(const Conv2dShape& s, const T* grad_y, const T* weight, T* grad_x) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (use_winograd<T>(s)) {  // a convolution of grad_y with the window rotated by 180 degrees
+      const int64_t* ws = s.weight_strides;
+      const WinogradShape shape{s.n, s.k, s.oh, s.ow, s.c, s.h, s.w, 2 - s.pad_h, 2 - s.pad_w,
+                                -ws[2], -ws[3], ws[0], ws[1]};
+      return winograd_forward_kernel.on(DeviceType::kCPU)(
+          shape, grad_y, weight + 2 * ws[2] + 2 * ws[3], Conv2dEpilogue{}, grad_x);
+    }
+  }
   const int64_t c = s.c / s.groups, k = s.k / s.groups;
   const int64_t* ws = s.weight_strides;
-  const bool pointwise = s.kh * s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_h == 0 &&
-                         s.pad_w == 0;
   for (int64_t phase = 0; phase < s.stride_h * s.stride_w; ++phase) {
     const Gather g{s.n,
                    gradient_axis(s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h,
@@ -50,17 +83,22 @@ void grad_input(const Conv2dShape& s, const T* grad_y, const T* weight, T* grad_
                    gradient_axis(s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w,
                                  phase % s.stride_w),
                    s.k, s.c, k};
-    for (int64_t group = 0; group < s.groups; ++group) {
+    if (is_narrow_grouped<T>(s)) {
+      grouped_product(g, grad_y, weight, ws[2], ws[3], k * ws[0], ws[1], ws[0],
+                      Output<T>{grad_x, nullptr, nullptr, false, false});
+      continue;
+    }
+    for_each_group(s, [&](int64_t group) {
       Output<T> out;
       out.c = grad_x + group * c;
       const T* from = grad_y + group * k;
       const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[0], ws[1]};
-      if (pointwise) {
+      if (is_pointwise(s)) {
         multiply<T>(g.pixels(), c, k, DenseRows<T>(from, s.k, s.c, c), right, out);
       } else {
-        multiply<T>(g.pixels(), c, g.inner(), GatheredRows<T>{g, from, 0}, right, out);
+        multiply<T>(g.pixels(), c, g.inner(), GatheredRows<T>{g, from}, right, out);
       }
-    }
+    });
   }
 }
 

@@ -124,8 +124,7 @@ template <class T>
 struct GatheredRows {
   static constexpr Order kOrder = Order::kRows;
   Gather g;
-  const T* x;              // at the group's first channel
-  int64_t target_channel;  // the group's first channel of the result
+  const T* x;  // at the group's first channel
 
   static int64_t pitch(int64_t depth) { return depth + kLanes<T>; }
   int64_t space(int64_t rows, int64_t depth) const { return rows * pitch(depth); }
@@ -142,7 +141,7 @@ struct GatheredRows {
     for (int64_t r = 0; r < rows; ++r, at.advance(g)) {
       const int64_t i = at.i * g.h.target_step + g.h.target_first;
       const int64_t j = at.j * g.w.target_step + g.w.target_first;
-      out[r] = ((at.n * g.h.target + i) * g.w.target + j) * g.target_channels + target_channel;
+      out[r] = ((at.n * g.h.target + i) * g.w.target + j) * g.target_channels;
     }
   }
 };

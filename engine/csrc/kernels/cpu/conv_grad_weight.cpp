@@ -2,7 +2,9 @@
 // dW[k, (tap, c)] = sum over pixels p of grad_y[p, k] x[pixel that tap reads for p, c].
 #include "kernels/conv.h"
 
-#include "kernels/cpu/conv_gather.h"
+#include "kernels/cpu/conv_grouped.h"
+#include "kernels/cpu/winograd.h"
+#include "kernels/cpu/winograd_choice.h"
 
 namespace zoo {
 namespace {
@@ -21,15 +23,21 @@ ZOO_INLINE Chunks choose_chunks(int64_t pixels, int64_t weight_size) {
   return {larger(1, ceil_div(pixels, size)), size};
 }
 
-// One panel of kTileColumns entries of the (taps, channels) axis, for pixels [pixel, pixel + n).
+// Panels of the (taps, channels) axis that are packed together: long enough a piece of each pixel
+// for memory to be read in order.
+constexpr int64_t kPanels = 8;
+
+// Entries [column, column + columns) of that axis for pixels [pixel, pixel + n), as panels that
+// are n * kTileColumns apart.
 template <class T>
 void pack_pixels(const Gather& g, const T* x, int64_t pixel, int64_t n, int64_t column,
                  int64_t columns, T* to) {
   constexpr int64_t kN = kTileColumns<T>;
   PixelCursor at(g, pixel);
-  for (int64_t p = 0; p < n; ++p, at.advance(g)) {
-    gather_pixel(g, x, at, column, column + columns, to + p * kN);
-    if (columns < kN) zero_row(to + p * kN + columns, kN - columns);
+  T line[kPanels * kN] = {};
+  for (int64_t p = 0; p < n; ++p, at.advance(g), to += kN) {
+    gather_pixel(g, x, at, column, column + columns, line);
+    for (int64_t i = 0; i * kN < columns; ++i) copy_row(to + i * n * kN, line + i * kN, kN);
   }
 }
 
@@ -39,25 +47,27 @@ void sum_chunk(const Gather& g, const T* x, const T* grad_y, int64_t k, int64_t 
                int64_t pixel, int64_t count, int64_t column, int64_t end, T* partial) {
   constexpr int64_t kN = kTileColumns<T>, kDepth = kMaxDepth<T>;
   const int64_t inner = g.inner();
-  Scratch space(static_cast<size_t>(kDepth * (round_up(k, kTileRows) + kN)) * sizeof(T));
-  T* const left = space.as<T>();
-  T* const right = left + kDepth * round_up(k, kTileRows);
+  Scratch space(static_cast<size_t>(kDepth * kPanels * kN + columns_space<T>(k, kDepth)) *
+                sizeof(T));
+  T* const right = space.as<T>();
+  T* const left = right + kDepth * kPanels * kN;
   Output<T> out;
   out.c = partial;
   for (int64_t p = 0; p < count; p += kDepth) {
     const int64_t depth = smaller(kDepth, count - p);
     out.accumulate = p > 0;
     pack_columns(left, grad_y + (pixel + p) * grad_channels, 1, grad_channels, k, depth);
-    for (int64_t c = column; c < end; c += kN) {
-      const int64_t columns = smaller(kN, end - c);
+    for (int64_t c = column; c < end; c += kPanels * kN) {
+      const int64_t columns = smaller(kPanels * kN, end - c);
       pack_pixels(g, x, pixel + p, depth, c, columns, right);
       int64_t offsets[kMaxBlockRows];
       for (int64_t row = 0; row < k; row += kMaxBlockRows) {
         const int64_t rows = smaller(kMaxBlockRows, k - row);
         for (int64_t r = 0; r < rows; ++r) offsets[r] = (row + r) * inner;
         const LeftBlock<T> block{left + row * depth, depth, kTileRows};
-        multiply_block<T, Order::kColumns>(rows, depth, block, right, 0, out, offsets, c,
-                                           c + columns);
+        multiply_block({Order::kColumns, rows, depth, block, right, kN, depth * kN, offsets, c,
+                        c + columns},
+                       out);
       }
     }
   }
@@ -65,12 +75,21 @@ void sum_chunk(const Gather& g, const T* x, const T* grad_y, int64_t k, int64_t 
 
 template <class T>
 void grad_weight(const Conv2dShape& s, const T* x, const T* grad_y, T* grad) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (use_winograd<T>(s)) {
+      const int64_t* ws = s.weight_strides;
+      const WinogradShape shape{s.n, s.c, s.h, s.w, s.k, s.oh, s.ow, s.pad_h, s.pad_w,
+                                ws[2], ws[3], ws[1], ws[0]};
+      return winograd_grad_weight_kernel.on(DeviceType::kCPU)(shape, x, grad_y, grad);
+    }
+  }
   constexpr int64_t kN = kTileColumns<T>;
   const int64_t c = s.c / s.groups, k = s.k / s.groups;
   const Gather g{s.n,
                  forward_axis(s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h),
                  forward_axis(s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w),
                  s.c, s.k, c};
+  if (is_narrow_grouped<T>(s)) return grouped_grad_weight(s, g, x, grad_y, grad);
   const int64_t inner = g.inner(), pixels = g.pixels(), size = k * inner;
   if (size == 0) return;
   const Chunks chunks = choose_chunks(pixels, s.groups * size);

@@ -3,8 +3,6 @@
 // bits for any number of threads and any block of rows or columns.
 #pragma once
 
-#include <algorithm>
-
 #include "core/allocator.h"
 #include "core/device.h"
 #include "core/parallel.h"
@@ -13,14 +11,7 @@
 namespace zoo {
 namespace {
 
-ZOO_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-ZOO_INLINE int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-ZOO_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-ZOO_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 constexpr int64_t kMaxBlockRows = 16 * kTileRows;
-// Work that is worth waking a thread for, in multiply-adds.
-constexpr int64_t kWorthAThread = 1 << 17;
 // The packed copy of B takes at most this much; wider products go by stripes of columns.
 constexpr int64_t kPackedBytes = int64_t{32} << 20;
 
@@ -82,7 +73,8 @@ void multiply(int64_t m, int64_t n, int64_t k, const Left& left, const Right& ri
     });
     const int64_t across = ceil_div(to - from, blocks.columns);
     const int64_t tasks = ceil_div(m, blocks.rows) * across;
-    const int64_t work = smaller(m, blocks.rows) * smaller(to - from, blocks.columns) * larger(1, k);
+    const int64_t work =
+        smaller(m, blocks.rows) * smaller(to - from, blocks.columns) * larger(1, k);
     parallel_for(0, tasks, kWorthAThread / work + 1, [&](int64_t first, int64_t last) {
       Scratch space(static_cast<size_t>(left.space(blocks.rows, blocks.depth)) * sizeof(T));
       int64_t offsets[kMaxBlockRows];
@@ -103,9 +95,10 @@ void multiply(int64_t m, int64_t n, int64_t k, const Left& left, const Right& ri
             part.residual = nullptr;
             part.relu = false;
           }
-          multiply_block<T, Left::kOrder>(
-              rows, depth, a, b + (p * panels + (start - from) / kN * depth) * kN, depth * kN,
-              part, offsets, start, end);
+          multiply_block({Left::kOrder, rows, depth, a,
+                          b + (p * panels + (start - from) / kN * depth) * kN, kN, depth * kN,
+                          offsets, start, end},
+                         part);
           p += depth;
         } while (p < k);
       }
@@ -127,7 +120,7 @@ struct DenseRows {
   DenseRows(const T* data, int64_t row_stride, int64_t c_stride, int64_t n)
       : a(data), stride(row_stride), c_row(c_stride),
         in_place(row_stride * static_cast<int64_t>(sizeof(T)) % 1024 != 0 ||
-                 n <= 2 * kTileColumns<T>) {}
+                 n <= kTileColumns<T>) {}
 
   static int64_t pitch(int64_t depth) { return depth + kLanes<T>; }
   int64_t space(int64_t rows, int64_t depth) const { return in_place ? 0 : rows * pitch(depth); }
@@ -150,7 +143,7 @@ struct StridedRows {
   int64_t row_stride, column_stride;
   int64_t c_row;
 
-  int64_t space(int64_t rows, int64_t depth) const { return round_up(rows, kTileRows) * depth; }
+  int64_t space(int64_t rows, int64_t depth) const { return columns_space<T>(rows, depth); }
   LeftBlock<T> block(int64_t row, int64_t rows, int64_t p, int64_t depth, T* space) const {
     pack_columns(space, a + row * row_stride + p * column_stride, row_stride, column_stride, rows,
                  depth);

@@ -2,7 +2,7 @@
 // includes it.
 #pragma once
 
-#include "kernels/cpu/gemm_tile.h"
+#include "kernels/cpu/gemm_block.h"
 
 namespace zoo {
 namespace {
@@ -11,12 +11,11 @@ template <class T>
 ZOO_INLINE void copy_row(T* to, const T* from, int64_t n) {
   constexpr int64_t kL = kLanes<T>;
   using V = Vector<T>;
-  if (n < kL) {
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
-    return;
-  }
-  for (int64_t i = 0; i + kL <= n; i += kL) store(to + i, load<V>(from + i));
-  store(to + n - kL, load<V>(from + n - kL));  // what is left, overlapping
+  int64_t i = 0;
+  for (; i + kL <= n; i += kL) store(to + i, load<V>(from + i));
+  if (i == n) return;
+  if (n > kL) return store(to + n - kL, load<V>(from + n - kL));  // overlaps what is there
+  for (; i < n; ++i) to[i] = from[i];
 }
 
 template <class T>
@@ -81,23 +80,46 @@ void pack_panel(T* to, const T* b, int64_t row, int64_t column, int64_t depth, i
   }
 }
 
+// Elements that pack_columns may write: the last store runs over the end by less than two vectors.
+template <class T>
+ZOO_INLINE int64_t columns_space(int64_t rows, int64_t depth) {
+  return round_up(rows, kTileRows) * depth + 2 * kLanes<T>;
+}
+
 // Rows of A for Order::kColumns: to[g * kTileRows * depth + p * kTileRows + r] is row
 // g * kTileRows + r at inner index p.
 template <class T>
 void pack_columns(T* to, const T* a, int64_t row, int64_t column, int64_t rows, int64_t depth) {
-  for (int64_t g = 0; g < rows; g += kTileRows) {
-    const T* from = a + g * row;
-    const int64_t count = rows - g < kTileRows ? rows - g : kTileRows;
-    if (row == 1 && count == kTileRows) {
-      for (int64_t p = 0; p < depth; ++p) {
-        __builtin_memcpy(to + p * kTileRows, from + p * column, kTileRows * sizeof(T));
+  constexpr int64_t kR = kTileRows, kL = kLanes<T>;
+  int64_t done = 0;
+  if (row == 1 && column >= rows && depth > 0) {
+    // Whole vectors, of which the next store overwrites what is too much. Several groups at a time,
+    // so that whole cache lines are read.
+    constexpr int64_t kGroups = 8, kStores = (kR + kL - 1) / kL;
+    const int64_t last = depth - 1;
+    while (rows - done >= kR) {
+      const int64_t groups = smaller(kGroups, (rows - done) / kR);
+      const T* from = a + done;
+      for (int64_t p = 0; p < last; ++p, from += column) {
+        for (int64_t g = 0; g < groups; ++g) {
+          for (int64_t v = 0; v < kStores; ++v) {
+            store(to + (done + g * kR) * depth + p * kR + v * kL,
+                  load<Vector<T>>(from + g * kR + v * kL));
+          }
+        }
       }
-    } else {
-      for (int64_t p = 0; p < depth; ++p) {
-        for (int64_t r = 0; r < count; ++r) to[p * kTileRows + r] = from[r * row + p * column];
+      for (int64_t g = 0; g < groups; ++g) {
+        __builtin_memcpy(to + (done + g * kR) * depth + last * kR, from + g * kR, kR * sizeof(T));
       }
+      done += groups * kR;
     }
-    to += kTileRows * depth;
+  }
+  for (; done < rows; done += kR) {
+    const int64_t count = smaller(kR, rows - done);
+    T* group = to + done * depth;
+    for (int64_t p = 0; p < depth; ++p) {
+      for (int64_t r = 0; r < count; ++r) group[p * kR + r] = a[(done + r) * row + p * column];
+    }
   }
 }
 

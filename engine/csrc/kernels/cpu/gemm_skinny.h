@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/gemm_driver.h"
+#include "kernels/cpu/simd.h"
 #include "kernels/gemm.h"
 
 namespace zoo {
@@ -112,17 +113,14 @@ void row_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_stride, 
   const LeftBlock<T> left{a, a_stride, a_stride};
   const int64_t panels = ceil_div(n, kN);
   parallel_for(0, panels, kWorthAThread / (kN * m * k) + 1, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t column = i * kN;
-      if (n - column >= kN) {
-        multiply_panel<T, Order::kRows, 2>(m, k, left, b + column, b_stride, out, offsets, column,
-                                           kN);
-      } else {
-        Scratch copy(static_cast<size_t>(k * kN) * sizeof(T));
-        pack_panel(copy.as<T>(), b + column, b_stride, 1, k, n - column);
-        multiply_block<T, Order::kRows>(m, k, left, copy.as<T>(), 0, out, offsets, column, n);
-      }
-    }
+    const int64_t whole = smaller(last, n / kN);
+    multiply_block({Order::kRows, m, k, left, b + first * kN, b_stride, kN, offsets, first * kN,
+                    whole * kN},
+                   out);
+    if (last == whole) return;
+    Scratch copy(static_cast<size_t>(k * kN) * sizeof(T));
+    pack_panel(copy.as<T>(), b + whole * kN, b_stride, 1, k, n - whole * kN);
+    multiply_block({Order::kRows, m, k, left, copy.as<T>(), kN, 0, offsets, whole * kN, n}, out);
   });
 }
 

@@ -1,73 +1,11 @@
 // The innermost part of every matrix product and convolution: a tile of C that lives in registers
 // (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008; Van Zee and
-// van de Geijn, "BLIS", 2015). Internal to the file that includes it.
-#pragma once
-
-#include <cstdint>
-#include <type_traits>
-#include <utility>
-
-#include "kernels/cpu/row_vector.h"
+// van de Geijn, "BLIS", 2015).
+#include "kernels/cpu/gemm_block.h"
+#include "kernels/cpu/simd.h"
 
 namespace zoo {
 namespace {
-
-// A tile is kTileRows x 2 vectors: with 32 registers 28 accumulators, two vectors of B and one
-// broadcast of A; with 16 registers 12, 2 and 1.
-#if ZOO_ISA_LEVEL == 2 || defined(__aarch64__)
-constexpr int kTileRows = 14;
-#else
-constexpr int kTileRows = 6;
-#endif
-template <class T>
-constexpr int kTileColumns = 2 * kLanes<T>;
-
-// The longest stretch of the inner dimension that is multiplied at once: a panel of B (48 KiB for
-// AVX-512, 24 KiB for AVX2) then mostly stays in the first-level cache while rows of A pass it.
-template <class T>
-constexpr int64_t kMaxDepth =
-    (kVectorBytes == 64 ? 49152 : 24576) / (kTileColumns<T> * static_cast<int>(sizeof(T)));
-
-// How the rows of A lie in memory: `kRows` has each row contiguous along the inner dimension,
-// `kColumns` has the rows of one inner index side by side.
-enum class Order { kRows, kColumns };
-
-// Rows [0, rows) of A. Row r, inner index p is data[r * stride + p] for Order::kRows; for
-// Order::kColumns the rows come in groups of kTileRows, group g at data + g * kTileRows * step,
-// and row r of a group is [p * stride + r]. For Order::kRows step equals stride.
-template <class T>
-struct LeftBlock {
-  const T* data;
-  int64_t step;
-  int64_t stride;
-};
-
-// Where results go, and what is added to them before they are stored.
-template <class T>
-struct Output {
-  T* c = nullptr;
-  const T* bias = nullptr;      // one per column
-  const T* residual = nullptr;  // laid out as c
-  bool accumulate = false;      // add to what c holds
-  bool relu = false;
-};
-
-// The first `count` of the lanes; the others are 0.
-template <class V, class T>
-ZOO_INLINE V load_first(const T* p, int64_t count) {
-  V v{};
-  __builtin_memcpy(&v, p, static_cast<size_t>(count) * sizeof(T));
-  return v;
-}
-// Calls body(i) for i in [0, N), each a constant: an array that is only indexed by constants lives
-// in registers, while one that a loop runs over, though unrolled later, may stay in memory.
-template <int N, class F>
-ZOO_INLINE void unrolled(F&& body) {
-  [&]<int... kI>(std::integer_sequence<int, kI...>) __attribute__((always_inline)) {
-    (body(std::integral_constant<int, kI>{}), ...);
-  }(std::make_integer_sequence<int, N>{});
-}
-#define ZOO_ALWAYS __attribute__((always_inline))
 
 // Adds what Output asks for to a tile of whole vectors and stores it.
 template <class T, int kR, int kVectors>
@@ -127,7 +65,7 @@ template <class T, Order kOrder, int kR, int kVectors>
   constexpr int kL = kLanes<T>;
   constexpr int kWidth = kVectors * kL;
   // B is read ahead of its use by about the latency of the third-level cache.
-  constexpr int kAhead = 10;
+  constexpr int kAhead = 16;
   V acc[kR][kVectors];
   unrolled<kR>([&](auto r) ZOO_ALWAYS {
     unrolled<kVectors>([&](auto v) ZOO_ALWAYS { acc[r][v] = V{}; });
@@ -146,7 +84,7 @@ template <class T, Order kOrder, int kR, int kVectors>
     V bv[kVectors];
     unrolled<kVectors>([&](auto v) ZOO_ALWAYS {
       bv[v] = load<V>(b + v * kL);
-      __builtin_prefetch(b + kAhead * b_stride + v * kL);
+      if constexpr (v * kVectorBytes % 64 == 0) __builtin_prefetch(b + kAhead * b_stride + v * kL);
     });
     unrolled<kR>([&](auto r) ZOO_ALWAYS {
       const T* base = r < 5 ? base0 : r < 10 ? base1 : base2;
@@ -190,21 +128,34 @@ void multiply_panel(int64_t rows, int64_t depth, const LeftBlock<T>& a, const T*
   if (rows - r >= 1) run.template operator()<1>();
 }
 
-// Rows of A times the columns [column, end) of B, which lies in panels of kTileColumns, `panel`
-// elements apart; `b` is the panel of `column`. offsets[r] is where row r begins in C.
 template <class T, Order kOrder>
-void multiply_block(int64_t rows, int64_t depth, const LeftBlock<T>& a, const T* b, int64_t panel,
-                    const Output<T>& out, const int64_t* offsets, int64_t column, int64_t end) {
-  constexpr int64_t kN = kTileColumns<T>;
-  for (; column < end; column += kN, b += panel) {
-    const int64_t columns = end - column < kN ? end - column : kN;
+void multiply_panels(const BlockProduct<T>& x, const Output<T>& out) {
+  const T* b = x.b;
+  for (int64_t column = x.column; column < x.end; column += kTileColumns<T>, b += x.panel) {
+    const int64_t columns =
+        x.end - column < kTileColumns<T> ? x.end - column : int64_t{kTileColumns<T>};
     if (columns > kLanes<T>) {
-      multiply_panel<T, kOrder, 2>(rows, depth, a, b, kN, out, offsets, column, columns);
+      multiply_panel<T, kOrder, 2>(x.rows, x.depth, x.a, b, x.b_stride, out, x.offsets, column,
+                                   columns);
     } else {
-      multiply_panel<T, kOrder, 1>(rows, depth, a, b, kN, out, offsets, column, columns);
+      multiply_panel<T, kOrder, 1>(x.rows, x.depth, x.a, b, x.b_stride, out, x.offsets, column,
+                                   columns);
     }
   }
 }
 
+template <class T>
+void multiply_block_of(const BlockProduct<T>& x, const Output<T>& out) {
+  if (x.order == Order::kRows) {
+    multiply_panels<T, Order::kRows>(x, out);
+  } else {
+    multiply_panels<T, Order::kColumns>(x, out);
+  }
+}
+
 }  // namespace
+
+ZOO_REGISTER_CPU(multiply_block_f32_kernel, &multiply_block_of<float>);
+ZOO_REGISTER_CPU(multiply_block_f64_kernel, &multiply_block_of<double>);
+
 }  // namespace zoo
