@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kL = kLanes<float>;
 constexpr int64_t kN = kTileColumns<float>;
 
-// `inputs` is [point][panel of c][tile][kN], `gradients` [point][tile][k], `sums` [point][k][c]. The
-// extra vectors keep strides away from powers of two, which share sets of the caches.
+// `inputs` is [point][panel of c][tile][kN], `gradients` [point][tile][k], `sums` [point][k][c].
+// The extra vectors keep strides away from powers of two, which share sets of the caches.
 struct Layout {
   int64_t tiles;   // of a group, which is transformed and then multiplied
   int64_t groups;  // of a chunk
