@@ -176,8 +176,8 @@ def _card_preprocessing(card: hub.Card) -> Preprocessing:
         size=given.crop,
         resize=given.resize,
         interpolation=given.interpolation,
-        mean=given.mean,
-        std=given.std,
+        mean=(given.mean[0], given.mean[1], given.mean[2]),
+        std=(given.std[0], given.std[1], given.std[2]),
     )
 
 
@@ -237,7 +237,7 @@ def _pretrained(arch: Arch, stored: _Stored, num_classes: int | None) -> ImageMo
     config = dict(stored.card.config) if stored.card else {}
     with init.skip_random():
         model = arch.build(**config)
-    state = hub.match_keys(
+    state: dict[str, Any] = hub.match_keys(
         stored.state, model.state_dict(), key_map=stored.key_map, source=stored.label
     )
     head = model.classifier_name
@@ -288,9 +288,7 @@ def _archs_that_fit(state: Mapping[str, Any], head: str) -> list[str]:
     wanted = shapes(state)
     with init.skip_random():
         return [
-            arch.name
-            for arch in archs().values()
-            if shapes(arch.build().state_dict()) == wanted
+            arch.name for arch in archs().values() if shapes(arch.build().state_dict()) == wanted
         ]
 
 

@@ -181,12 +181,7 @@ def test_apply_goes_inside_out() -> None:
 
 def test_repr_shows_the_tree() -> None:
     assert repr(nn.Sequential(nn.Linear(3, 4), nn.Sequential(nn.ReLU()))) == (
-        "Sequential(\n"
-        "  (0): Linear(3, 4, bias=True)\n"
-        "  (1): Sequential(\n"
-        "    (0): ReLU()\n"
-        "  )\n"
-        ")"
+        "Sequential(\n  (0): Linear(3, 4, bias=True)\n  (1): Sequential(\n    (0): ReLU()\n  )\n)"
     )
 
 
@@ -320,6 +315,24 @@ def test_parameters_can_be_copied_deeply() -> None:
     copied = copy.deepcopy(parameter)
     copied.detach().numpy()[0] = 9
     assert parameter.tolist() == [1, 2] and isinstance(copied, nn.Parameter)
+
+
+def test_modules_can_be_copied_deeply() -> None:
+    net = Net()
+    copied = copy.deepcopy(net)
+    before = arrays(net)
+    for parameter in copied.parameters():
+        parameter.detach().numpy()[...] = 5
+    copied.blocks[0].norm.running_mean.numpy()[...] = 5
+    assert list(copied.state_dict()) == NET_KEYS
+    assert all((arrays(net)[key] == value).all() for key, value in before.items())
+
+
+def test_tied_parameters_stay_tied_in_a_copy() -> None:
+    net = nn.Sequential(nn.Linear(3, 3, bias=False), nn.Linear(3, 3, bias=False))
+    net[1].weight = net[0].weight
+    copied = copy.deepcopy(net)
+    assert copied[0].weight is copied[1].weight is not net[0].weight
 
 
 # ---- containers --------------------------------------------------------------------------------

@@ -100,9 +100,10 @@ class BasicBlock(nn.Module):
         self.downsample = downsample
 
     @property
-    def last_norm(self) -> nn.BatchNorm2d:
-        """The norm before the addition."""
-        return self.bn2
+    def last_norm_weight(self) -> Tensor:
+        """Of the norm before the addition."""
+        assert self.bn2.weight is not None
+        return self.bn2.weight
 
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)
@@ -135,9 +136,10 @@ class Bottleneck(nn.Module):
         self.downsample = downsample
 
     @property
-    def last_norm(self) -> nn.BatchNorm2d:
-        """The norm before the addition."""
-        return self.bn3
+    def last_norm_weight(self) -> Tensor:
+        """Of the norm before the addition."""
+        assert self.bn3.weight is not None
+        return self.bn3.weight
 
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)
@@ -192,7 +194,7 @@ class ResNet(ImageModel):
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
             elif zero_init_residual and isinstance(module, BasicBlock | Bottleneck):
-                nn.init.zeros_(module.last_norm.weight)
+                nn.init.zeros_(module.last_norm_weight)
 
     def _stage(self, index: int, in_channels: int, out_channels: int) -> nn.Sequential:
         blocks = []

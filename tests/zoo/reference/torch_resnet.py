@@ -56,9 +56,7 @@ class Basic(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    def __init__(
-        self, inputs: int, planes: int, stride: int, groups: int, base: int, shortcut
-    ):
+    def __init__(self, inputs: int, planes: int, stride: int, groups: int, base: int, shortcut):
         super().__init__()
         width = int(planes * base / 64) * groups
         self.conv1 = nn.Conv2d(inputs, width, 1, bias=False)

@@ -1,0 +1,92 @@
+"""`zoo finetune MODEL --data DIR`: train a model on pictures, or go on with a run."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from cli.errors import UsageError
+from cli.flags import add_settings, given_settings
+
+_DESCRIPTION = """\
+Train MODEL on the pictures under DIR, one folder per class, starting from its pretrained weights.
+The best weights go to OUT/model.safetensors, with class names and preprocessing inside."""
+
+_THIS_RUN = ""  # value of --resume without a folder: the one of --out
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = _DESCRIPTION
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.usage = "zoo finetune MODEL --data DIR [options]\n       zoo finetune --resume RUN"
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="a name from `zoo list`")
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder with DIR/CLASS/picture.jpg, or with DIR/train and DIR/val of that form; "
+        "`demo`: the built-in handwritten digits",
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="WEIGHTS",
+        help="where to start from: default, a name from `zoo list --pretrained`, a .safetensors or "
+        ".pth file, or none for random values (default: default)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="OUT",
+        help="folder for the results, new or empty (default: runs/MODEL-N, the first free N)",
+    )
+    parser.add_argument(
+        "--resume",
+        metavar="RUN",
+        nargs="?",
+        const=_THIS_RUN,
+        help="go on with the run in folder RUN (or OUT), with the settings it was started with",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
+    )
+    add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start a run, or go on with one."""
+    from zoo.train import finetune, resume
+
+    settings = given_settings(args)
+    say = partial(print, flush=True)
+    if args.resume is None:
+        if args.model is None or args.data is None:
+            missing = "MODEL" if args.model is None else "--data DIR"
+            raise UsageError(
+                f"finetune needs {missing}; for example: zoo finetune resnet18 --data ./pictures"
+            )
+        finetune(
+            args.model,
+            args.data,
+            weights="default" if args.weights is None else args.weights,
+            out=args.out,
+            strict=args.strict,
+            say=say,
+            show_progress=True,
+            **settings,
+        )
+        return 0
+    folder = args.resume if args.resume != _THIS_RUN else args.out
+    if folder is None:
+        raise UsageError("--resume needs a run's folder, for example: --resume runs/resnet18-1")
+    if args.out is not None and args.out != folder:
+        raise UsageError(
+            f"--resume {folder} writes to {folder}, not to --out {args.out}; leave out --out"
+        )
+    given = {"model": args.model, "weights": args.weights, **settings}
+    resume(
+        folder,
+        data=args.data,
+        expected={name: value for name, value in given.items() if value is not None},
+        say=say,
+        show_progress=True,
+    )
+    return 0

@@ -1,0 +1,56 @@
+"""Flags shared by commands, and flags derived from the settings of a training run."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+from typing import Any
+
+from zoo.train.config import FINE_TUNING, FROM_SCRATCH, TrainConfig
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """One flag for each field of `TrainConfig`; absent from the result where not given."""
+    group = parser.add_argument_group(
+        "settings",
+        "Defaults were measured. The second one, where there are two, is for --weights none.",
+    )
+    for setting in fields(TrainConfig):
+        choices = setting.metadata["choices"]
+        kind = type(setting.default)
+        group.add_argument(
+            f"--{setting.name.replace('_', '-')}",
+            dest=setting.name,
+            type=kind,
+            choices=choices,
+            metavar=None if choices else {int: "N", float: "X"}[kind],
+            default=argparse.SUPPRESS,
+            help=f"{setting.metadata['text']} (default: {_defaults(setting.name)})".replace(
+                "%", "%%"
+            ),
+        )
+
+
+def given_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings whose flags were typed, by field name."""
+    return {f.name: getattr(args, f.name) for f in fields(TrainConfig) if hasattr(args, f.name)}
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """`--threads`, for commands that do not train."""
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each CPU)"
+    )
+
+
+def positive(text: str) -> int:
+    """An argparse type: a whole number above 0."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not 1 or more")
+    return value
+
+
+def _defaults(name: str) -> str:
+    tuned, scratch = getattr(FINE_TUNING, name), getattr(FROM_SCRATCH, name)
+    return f"{tuned}" if tuned == scratch else f"{tuned}, {scratch}"

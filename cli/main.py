@@ -1,0 +1,83 @@
+"""Entry point of `zoo`: finds the command, loads only that one, and turns failures into advice."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+
+from cli.errors import EXIT_USAGE, report
+
+COMMANDS = {
+    "finetune": "train a model on a folder of pictures",
+    "evaluate": "measure a trained model on a folder of pictures",
+    "predict": "say what is in pictures",
+    "list": "list models and pretrained weights",
+    "info": "show what is known about a model and its weights",
+}
+
+_EXAMPLES = """\
+examples:
+  zoo finetune resnet20 --data demo         train on the built-in digits, in a minute
+  zoo finetune resnet50 --data ./pictures   one folder of pictures per class
+  zoo predict runs/resnet50-1 cat.jpg       what the result says of a picture
+"""
+
+
+class _Version(argparse.Action):
+    """Prints the version; looked up only when asked for, because that takes a while."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *ignored: object) -> None:
+        from importlib.metadata import version
+
+        print(f"zoo {version('zoo')}")
+        parser.exit()
+
+
+def build_parser(chosen: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser. Commands in `chosen` get their arguments, the others only their line of help."""
+    parser = argparse.ArgumentParser(
+        prog="zoo",
+        description="Fine-tune published image models on your own pictures.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    _add_debug(parser, default=False)
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(name, help=text, allow_abbrev=False)
+        _add_debug(command, default=argparse.SUPPRESS)
+        if name in chosen:
+            importlib.import_module(f"cli.commands.{name}").configure(command)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: the process's). Returns the exit code: 0 when all went
+    well, 1 for a failure, 2 for a wrong command line, 130 when interrupted."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    parser = build_parser(argv)
+    args = parser.parse_args(argv)
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return EXIT_USAGE
+    try:
+        return importlib.import_module(f"cli.commands.{args.command}").run(args)
+    except BaseException as error:
+        if args.debug:
+            traceback.print_exception(error)
+        return report(error)
+
+
+def _add_debug(parser: argparse.ArgumentParser, default: object) -> None:
+    parser.add_argument(
+        "--debug", action="store_true", default=default, help="on failure, show where it arose"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Fine-tuning: one loop, its configuration, its checkpoints and its reports.
+
+>>> from zoo.train import finetune                                        # doctest: +SKIP
+>>> finetune("resnet20", data="demo", out="run1").val_accuracy            # doctest: +SKIP
+0.99
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zoo.train.config import FINE_TUNING, FROM_SCRATCH, TrainConfig
+    from zoo.train.errors import TrainError
+    from zoo.train.inference import evaluate, predict
+    from zoo.train.report import Summary
+    from zoo.train.run import finetune, resume
+    from zoo.train.trainer import Trainer
+
+_HOMES = {
+    "FINE_TUNING": "config",
+    "FROM_SCRATCH": "config",
+    "Summary": "report",
+    "TrainConfig": "config",
+    "TrainError": "errors",
+    "Trainer": "trainer",
+    "evaluate": "inference",
+    "finetune": "run",
+    "predict": "inference",
+    "resume": "run",
+}
+
+__all__ = [
+    "FINE_TUNING",
+    "FROM_SCRATCH",
+    "Summary",
+    "TrainConfig",
+    "TrainError",
+    "Trainer",
+    "evaluate",
+    "finetune",
+    "predict",
+    "resume",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy, so that the command line can read the configuration without loading the engine.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'zoo.train' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"zoo.train.{_HOMES[name]}"), name)

@@ -1,0 +1,135 @@
+"""Use finished runs: open one by name, and measure it on a folder of labelled pictures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import engine
+import zoo
+from zoo import demo
+from zoo.data import Audit, ImageSet, Loader, prepare_evaluation
+from zoo.loading import RUN_WEIGHTS
+from zoo.train.errors import DataChanged, NotARun
+from zoo.train.inference import evaluate
+from zoo.train.report import class_table
+
+if TYPE_CHECKING:
+    from zoo.models.image_model import ImageModel
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a model scored.
+
+    Attributes:
+        run, data: what was measured, on what.
+        accuracy, loss: over all pictures.
+        pictures: how many they were.
+        unreadable: files left out.
+        classes: names, in index order.
+        class_accuracy: (right, all) pictures of each class.
+    """
+
+    run: str
+    data: str
+    accuracy: float
+    loss: float
+    pictures: int
+    unreadable: int
+    classes: tuple[str, ...]
+    class_accuracy: tuple[tuple[int, int], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """The report for people, one string a line."""
+        right = sum(right for right, _ in self.class_accuracy)
+        return [
+            f"Accuracy {self.accuracy:.2%} ({right} of {self.pictures}), loss {self.loss:.4f}",
+            *class_table(self.classes, self.class_accuracy),
+        ]
+
+
+def open_model(run: str, *, threads: int | None = None) -> ImageModel:
+    """The model of a run (its folder or weights file), or a model by name with its published
+    weights.
+
+    Raises:
+        NotARun: neither a path nor a model's name.
+        zoo.LoadError, hub.HubError: it cannot be read.
+
+    >>> open_model("runs/resnet18-1").classes      # doctest: +SKIP
+    ('cat', 'dog')
+    """
+    if threads is not None:
+        engine.set_num_threads(threads)
+    try:
+        return zoo.load(run)
+    except zoo.UnknownModelError as error:
+        raise NotARun(
+            f"{run}: no such run. Expected the folder that `zoo finetune` wrote to, the "
+            f"{RUN_WEIGHTS} in it, or a name from `zoo list`."
+        ) from error
+
+
+def measure(
+    run: str,
+    data: str,
+    *,
+    batch_size: int = 16,
+    threads: int | None = None,
+    strict: bool = False,
+    show_progress: bool = False,
+) -> Measured:
+    """Loss and accuracy of a run on the pictures under `data`: its validation part where it has
+    one, else all of it, labelled by the classes of the run.
+
+    Raises:
+        TrainError, zoo.data.DataError, hub.HubError: each says what to do.
+
+    >>> measure("run1", "pictures").accuracy       # doctest: +SKIP
+    0.97
+    """
+    model = open_model(run, threads=threads)
+    images, audit = _labelled(data, model, strict, threads, show_progress)
+    from tqdm import tqdm
+
+    loader = Loader(images, model.preprocessing, batch_size, threads=threads)
+    bar = tqdm(
+        total=len(images),
+        desc="evaluating",
+        unit=" images",
+        leave=False,
+        disable=None if show_progress else True,
+    )
+    with loader, bar:
+        tally = evaluate(model, loader, bar.update)
+    return Measured(
+        run=run,
+        data=data,
+        accuracy=tally.accuracy,
+        loss=tally.loss,
+        pictures=tally.count,
+        unreadable=len(audit.unreadable),
+        classes=tuple(model.classes),
+        class_accuracy=tuple(tally.per_class()),
+    )
+
+
+def _labelled(
+    data: str, model: ImageModel, strict: bool, threads: int | None, show_progress: bool
+) -> tuple[ImageSet, Audit]:
+    if data != demo.NAME:
+        return prepare_evaluation(
+            data, model.classes, strict=strict, threads=threads, progress=show_progress
+        )
+    prepared = demo.prepare_digits()
+    if tuple(model.classes) != prepared.val.classes:
+        raise DataChanged(
+            f"the demo's classes are the digits 0 to 9, the model's are {', '.join(model.classes)}."
+            "\nName a folder of pictures of these classes: --data DIR"
+        )
+    return prepared.val, prepared.audit

@@ -1,0 +1,95 @@
+"""What a finished run leaves for people and scripts: `summary.json`, `curves.png` and a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from zoo.train.errors import quoted
+
+_MOST_CLASSES = 30  # printed before the rest is summed up
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The outcome of a run; `summary.json` holds these fields.
+
+    Attributes:
+        val_accuracy, val_loss: of the weights that were kept, over all validation pictures.
+        epochs: epochs trained.
+        best_epoch: the one whose weights were kept, from 1.
+        seconds: wall time in all, over all sessions of the run.
+        images_per_second: pictures trained on, per second of training steps.
+        peak_memory_bytes: most memory that the process held at once.
+        skipped_steps: steps left out because a loss or gradient was not finite.
+        classes: names, in index order.
+        class_accuracy: (right, all) validation pictures of each class, for the kept weights.
+        weights_sha256: of `model.safetensors`.
+    """
+
+    val_accuracy: float
+    val_loss: float
+    epochs: int
+    best_epoch: int
+    seconds: float
+    images_per_second: float
+    peak_memory_bytes: int
+    skipped_steps: int
+    classes: tuple[str, ...]
+    class_accuracy: tuple[tuple[int, int], ...]
+    weights_sha256: str
+
+    def to_json(self) -> str:
+        """The text of `summary.json`."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+    def lines(self, out: Path) -> list[str]:
+        """The report for people, one string a line; `out` goes into the next commands."""
+        right, count = map(sum, zip(*self.class_accuracy, strict=True))
+        lines = [
+            "",
+            f"Validation accuracy {self.val_accuracy:.2%} ({right} of {count}), loss "
+            f"{self.val_loss:.4f}, after epoch {self.best_epoch} of {self.epochs}",
+            *class_table(self.classes, self.class_accuracy),
+            f"Took {duration(self.seconds)}, {self.images_per_second:.1f} images/s, "
+            f"at most {self.peak_memory_bytes / 2**20:.0f} MiB of memory",
+        ]
+        if self.skipped_steps:
+            lines.append(f"Skipped {self.skipped_steps} steps: loss or gradients were not finite")
+        return [
+            *lines,
+            "",
+            f"  {out / 'model.safetensors'}   the weights, with classes and preprocessing",
+            f"  {out / 'curves.png'}   loss, accuracy and learning rate",
+            "",
+            "Next:",
+            f"  zoo predict {quoted(out)} PICTURE...",
+            f"  zoo evaluate {quoted(out)} --data DIR    with pictures that it has not seen",
+        ]
+
+
+def class_table(classes: Sequence[str], class_accuracy: Sequence[tuple[int, int]]) -> list[str]:
+    """One line for each class with (right, all) pictures, as percentages and bars."""
+    shown = list(zip(classes, class_accuracy, strict=True))
+    width = max([len("class"), *(len(name) for name, _ in shown[:_MOST_CLASSES])])
+    lines = [f"  {'class':<{width}}   right     of  accuracy"]
+    for name, (right, count) in shown[:_MOST_CLASSES]:
+        share = f"{right / count:>8.1%}  {'#' * round(20 * right / count)}" if count else "       -"
+        lines.append(f"  {name:<{width}}  {right:>6} {count:>6}  {share}".rstrip())
+    if len(shown) > _MOST_CLASSES:
+        lines.append(f"  ... and {len(shown) - _MOST_CLASSES} more classes")
+    return lines
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> duration(3725)
+    '1 h 2 min 5 s'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
+    return " ".join(f"{n} {unit}" for n, unit in parts if n) or "0 s"
