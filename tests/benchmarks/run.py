@@ -18,12 +18,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from tests.benchmarks.workloads import WORKLOADS, Workload  # noqa: E402
+
+
+# Seconds between turns: OpenMP's threads spin for a while after their work, and would take a core
+# from the other side.
+PAUSE = 0.1
 
 
 class Side:
@@ -85,6 +91,7 @@ def measure(workload: Workload, peer: str | None, threads: int, rounds: int | No
     times: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(rounds or workload.rounds):
         for name, side in sides.items():
+            time.sleep(PAUSE)
             times[name].append(side.time())
     row: dict = {"workload": workload.name, "ours_ms": statistics.median(times["ours"])}
     if workload.flops:

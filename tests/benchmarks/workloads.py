@@ -21,7 +21,7 @@ class Workload:
     ours: Callable[[], Work]
     peer: Callable[[], Work]
     rounds: int = 7
-    repeat: int = 1  # calls in one timing, for work of microseconds
+    repeat: int = 1  # calls in one timing: enough for some tens of milliseconds
 
 
 def _matmul(m: int, n: int, k: int) -> Workload:
@@ -41,7 +41,7 @@ def _matmul(m: int, n: int, k: int) -> Workload:
         a, b = torch.randn(m, k), torch.randn(k, n)
         return lambda: a @ b
 
-    return Workload(f"gemm {m}x{n}x{k}", 2.0 * m * n * k, ours, peer, rounds=15)
+    return Workload(f"gemm {m}x{n}x{k}", 2.0 * m * n * k, ours, peer, rounds=15, repeat=10)
 
 
 def _conv(batch: int, size: int, c: int, k: int, window: int, stride: int = 1) -> Workload:
@@ -79,7 +79,7 @@ def _conv(batch: int, size: int, c: int, k: int, window: int, stride: int = 1) -
         return work
 
     name = f"conv {window}x{window}/{stride} {c}->{k} at {size}, batch {batch}, train"
-    return Workload(name, flops, ours, peer)
+    return Workload(name, flops, ours, peer, repeat=5)
 
 
 # Multiply-adds of one forward pass at 224 px, times 2.

@@ -38,9 +38,9 @@ class TrainConfig:
     3
     """
 
-    epochs: int = _setting(5, "passes over the training pictures", least=1)
+    epochs: int = _setting(5, "passes over the training pictures (the demo: 1)", least=1)
     batch_size: int = _setting(16, "pictures a batch", least=2)
-    lr: float = _setting(0.002, "peak learning rate", least=0)
+    lr: float = _setting(0.01, "peak learning rate", least=0)
     freeze: str = _setting(
         "auto",
         "none: train all of the model; backbone: train its last layer only; auto: its last layer "
@@ -53,7 +53,7 @@ class TrainConfig:
         least=0,
     )
     backbone_lr: float = _setting(
-        0.25, "learning rate of all but the last layer, as a fraction of lr", least=0
+        0.1, "learning rate of all but the last layer, as a fraction of lr", least=0
     )
     optimizer: str = _setting("adamw", "update rule", choices=("adamw", "sgd"))
     momentum: float = _setting(
@@ -150,7 +150,7 @@ def _check(setting: Field[Any], value: Any) -> None:
 FINE_TUNING = TrainConfig()
 """For pretrained weights."""
 
-FROM_SCRATCH = replace(FINE_TUNING, epochs=30, head_epochs=0, backbone_lr=1.0)
+FROM_SCRATCH = replace(FINE_TUNING, epochs=30, lr=0.002, head_epochs=0, backbone_lr=1.0)
 """For `weights="none"`: there is nothing to keep, and more to learn."""
 
 

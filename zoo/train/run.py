@@ -66,7 +66,7 @@ def finetune(
     """
     data = os.fspath(data)
     if data == demo.NAME:
-        settings = {"flip": 0.0, **settings}  # mirrored digits are other signs
+        settings = {**demo.SETTINGS, **settings}
     config = default_config(pretrained=weights != "none", **settings)
     zoo.registry.check_name(model)
     expected_classes = 10 if data == demo.NAME else len(scan(data).classes)
@@ -226,8 +226,9 @@ def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
             f"{network.arch}, {network.num_parameters / 1e6:.1f} million parameters, starting "
             f"from {network.source['name']}",
             *network.notices,
-            f"{config.epochs} epochs, batches of {config.batch_size}, {side}x{side} pixels, "
-            f"{config.optimizer} with learning rate {config.lr:g}",
+            f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}, batches of "
+            f"{config.batch_size}, {side}x{side} pixels, {config.optimizer} with learning rate "
+            f"{config.lr:g}",
             f"Results go to {out}",
             "",
         ]

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
 
 
+_TABLE_HEAD = "epoch    train loss  train acc    val loss  val acc        lr  images/s     time"
+
+
 @dataclass
 class Trainer:
     """Trains a model and keeps what it learned.
@@ -122,6 +125,8 @@ class Trainer:
                 with self._open_bar() as self._bar:
                     if p.step == 0:
                         self._save()  # now, because a disk that cannot take it is better known now
+                    if p.epoch < self.config.epochs:
+                        self._say(_TABLE_HEAD)
                     while p.epoch < self.config.epochs:
                         self._train_epoch()
                         self._finish_epoch()
@@ -263,10 +268,6 @@ class Trainer:
             "seconds": time.perf_counter() - self._started,
         }
         self._log.append(row)
-        if p.epoch == 0:
-            self._say(
-                "epoch    train loss  train acc    val loss  val acc        lr  images/s     time"
-            )
         clock = tqdm.format_interval(row["seconds"])
         self._say(
             f"{p.epoch + 1:>3}/{self.config.epochs:<3}  {row['train_loss']:>10.4f}  "

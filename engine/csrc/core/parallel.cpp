@@ -184,8 +184,9 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain,
   std::unique_lock lock(s.mutex, std::defer_lock);
   if (threads == 1 || !lock.try_lock()) return body(begin, end);
   if (!s.pool) s.pool = std::make_unique<Pool>(threads - 1);
-  // Four pieces a thread even out uneven cores; no piece is smaller than the grain.
-  const int64_t piece = std::max(grain, (end - begin + 4 * threads - 1) / (4 * threads));
+  // Many pieces a thread even out uneven pieces and cores: taking one costs an atomic addition. No
+  // piece is smaller than the grain.
+  const int64_t piece = std::max(grain, (end - begin) / (16 * threads));
   Job job{body, begin, end, piece, {}, {}, {}};
   s.pool->run(job);
   if (job.error) std::rethrow_exception(job.error);

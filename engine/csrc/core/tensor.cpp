@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "autograd/node.h"
-
 namespace zoo {
 
 Storage::Storage(size_t bytes, Device device)
@@ -23,18 +21,6 @@ Storage::~Storage() {
 
 TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, Dims shape, Dims strides, int64_t offset)
     : storage(std::move(storage)), dtype(dtype), shape(shape), strides(strides), offset(offset) {}
-
-AutogradMeta::AutogradMeta() = default;
-AutogradMeta::~AutogradMeta() = default;
-
-AutogradMeta& TensorImpl::autograd() {
-  if (!meta) meta = std::make_unique<AutogradMeta>();
-  return *meta;
-}
-
-TensorImpl::~TensorImpl() {
-  if (meta && meta->accumulator) meta->accumulator->forget_leaf();
-}
 
 Tensor::Tensor(TensorImpl* impl) : impl_(impl) {}
 Tensor::Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
@@ -84,18 +70,6 @@ bool Tensor::is_contiguous(MemoryFormat format) const {
 bool Tensor::is_dense() const {
   return numel() == 0 || has_strides(shape(), strides(), dense_strides_like(shape(), strides()));
 }
-
-bool Tensor::requires_grad() const {
-  const auto& meta = impl_->meta;
-  return meta && (meta->requires_grad || meta->grad_fn);
-}
-
-const Ref<Node>& Tensor::grad_fn() const {
-  static const Ref<Node> none;
-  return impl_->meta ? impl_->meta->grad_fn : none;
-}
-
-Tensor Tensor::grad() const { return impl_->meta ? impl_->meta->grad : Tensor(); }
 
 Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype, Device device) {
   check<NotImplemented>(device.type == DeviceType::kCPU, "no memory on device '",

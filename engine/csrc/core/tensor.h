@@ -87,6 +87,7 @@ class Tensor {
   Ref<TensorImpl> impl_;
 };
 
+// Defined in autograd/meta.cpp, as are the functions of Tensor and TensorImpl that touch it.
 struct AutogradMeta {
   AutogradMeta();
   ~AutogradMeta();
