@@ -8,7 +8,7 @@ import builtins
 import collections.abc
 import numpy
 import typing
-__all__: list[str] = ['AutogradError', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'concat', 'conv2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
+__all__: list[str] = ['AutogradError', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'concat', 'conv2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
@@ -1251,6 +1251,10 @@ def gelu_tanh(x: Tensor) -> Tensor:
     >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def get_conv_algorithm() -> str:
+    """
+    How convolutions are computed: 'auto', 'direct' or 'winograd'.
+    """
 def get_num_threads() -> int:
     """
     Threads that one operation may use.
@@ -1702,6 +1706,16 @@ def rsqrt(x: Tensor) -> Tensor:
 def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
     """
     Multiplies every tensor by factor, in place.
+    """
+def set_conv_algorithm(name: str) -> None:
+    """
+    Chooses how convolutions are computed, for the whole process.
+
+    'direct' never uses Winograd's algorithm F(4x4, 3x3), whose rounding errors reach about 1e-5 of the largest output (Lavin and Gray, arXiv:1509.09308); 'winograd' uses it wherever it applies (float32, 3x3 windows, stride 1, dilation 1, one group); 'auto' where it should be faster. Raises ValueError for another name.
+
+    >>> engine.set_conv_algorithm('direct')
+    >>> engine.get_conv_algorithm()
+    'direct'
     """
 def set_grad_enabled(enabled: builtins.bool) -> None:
     """

@@ -311,7 +311,7 @@ OTHERWISE_TESTED = {
     "tests/engine/test_autograd.py": {"grad", "is_grad_enabled", "set_grad_enabled"},
     "tests/engine/test_system.py": {
         "get_num_threads", "set_num_threads", "cpu_isa", "memory_stats",
-        "reset_peak_memory_stats", "empty_cache",
+        "reset_peak_memory_stats", "empty_cache", "get_conv_algorithm", "set_conv_algorithm",
     },
     "tests/engine/test_random.py": {
         "rand", "randn", "randint", "randperm", "bernoulli", "uniform_", "normal_",

@@ -131,3 +131,21 @@ def test_allocator_reuses_and_reports() -> None:
 def test_unknown_device_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="'cuda:0' is not in this build"):
         engine.ones(1).to("cuda:0")
+
+
+def test_both_convolution_algorithms_agree_within_the_documented_error() -> None:
+    rng = np.random.default_rng(0)
+    x = engine.asarray(rng.standard_normal((2, 64, 28, 28)).astype(np.float32))
+    w = engine.asarray(rng.standard_normal((64, 64, 3, 3)).astype(np.float32))
+    assert engine.get_conv_algorithm() == "auto"
+    results = {}
+    try:
+        for name in ("direct", "winograd"):
+            engine.set_conv_algorithm(name)
+            results[name] = engine.conv2d(x, w, None, (1, 1), (1, 1)).numpy()
+        with pytest.raises(ValueError, match="'fft'"):
+            engine.set_conv_algorithm("fft")
+    finally:
+        engine.set_conv_algorithm("auto")
+    error = np.abs(results["direct"] - results["winograd"]).max()
+    assert 0 < error < 2e-5 * np.abs(results["direct"]).max()

@@ -155,7 +155,7 @@ FROM_SCRATCH = replace(FINE_TUNING, epochs=30, lr=0.002, head_epochs=0, backbone
 
 
 def default_config(*, pretrained: bool, **settings: Any) -> TrainConfig:
-    """The measured defaults for pretrained weights or for none, with `settings` put in.
+    """The defaults for pretrained weights or for none, with `settings` put in.
 
     Raises:
         ConfigError: a value that cannot work, or a setting that does not exist.

@@ -56,7 +56,7 @@ def finetune(
         strict: refuse unreadable pictures instead of leaving them out.
         say: called with each line for people.
         show_progress: draw progress bars on the error stream, where that is a terminal.
-        settings: fields of `TrainConfig` that shall differ from the measured defaults.
+        settings: fields of `TrainConfig` that shall differ from the defaults.
 
     Raises:
         TrainError, zoo.data.DataError, hub.HubError, zoo.LoadError: each says what to do.

@@ -1,10 +1,33 @@
 // Threads, memory and the processor.
 #include "bindings/bind.h"
 #include "core/parallel.h"
+#include "kernels/conv_algorithm.h"
 
 namespace zoo {
+namespace {
+
+constexpr const char* kAlgorithms[] = {"auto", "direct", "winograd"};  // as ConvAlgorithm counts
+
+void choose_algorithm(const std::string& name) {
+  for (int i = 0; i < 3; ++i) {
+    if (name == kAlgorithms[i]) return set_conv_algorithm(static_cast<ConvAlgorithm>(i));
+  }
+  throw ValueError(concat_text("set_conv_algorithm: expected 'auto', 'direct' or 'winograd', got '",
+                               name, "'"));
+}
+
+}  // namespace
 
 void bind_system(py::module_& m) {
+  m.def("get_conv_algorithm", [] { return kAlgorithms[static_cast<int>(conv_algorithm())]; },
+        "How convolutions are computed: 'auto', 'direct' or 'winograd'.");
+  m.def("set_conv_algorithm", &choose_algorithm, py::arg("name"),
+        "Chooses how convolutions are computed, for the whole process.\n\n"
+        "'direct' never uses Winograd's algorithm F(4x4, 3x3), whose rounding errors reach about "
+        "1e-5 of the largest output (Lavin and Gray, arXiv:1509.09308); 'winograd' uses it wherever "
+        "it applies (float32, 3x3 windows, stride 1, dilation 1, one group); 'auto' where it should "
+        "be faster. Raises ValueError for another name.\n\n"
+        ">>> engine.set_conv_algorithm('direct')\n>>> engine.get_conv_algorithm()\n'direct'");
   m.def("get_num_threads", &num_threads, "Threads that one operation may use.");
   m.def("set_num_threads", &set_num_threads, py::arg("n"), py::call_guard<py::gil_scoped_release>(),
         "Sets the number of threads that one operation may use. Results do not depend on it.");
