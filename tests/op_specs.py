@@ -173,13 +173,12 @@ POINTWISE = [
 
 # Integer arithmetic, where it has a meaning of its own.
 INTEGER = [
-    binary(name, getattr(np, name), dtypes=INTS, grad=False, values=whole(1, 7))
-    for name in ("add", "multiply", "floor_divide", "remainder", "maximum", "minimum", "pow")
-    if name != "pow"
-] + [
-    unary(name, function, dtypes=INTS, grad=False, values=whole(0, 7))
-    for name, function in (("abs", np.abs), ("sign", np.sign), ("square", np.square),
-                           ("floor", np.floor), ("relu", lambda x: np.maximum(x, 0)))
+    binary("pow", np.power, dtypes=INTS, grad=False, values=whole(1, 7)),
+    *(binary(name, getattr(np, name), dtypes=INTS, grad=False, values=whole(1, 7))
+      for name in ("add", "multiply", "floor_divide", "remainder", "maximum", "minimum")),
+    *(unary(name, function, dtypes=INTS, grad=False, values=whole(0, 7))
+      for name, function in (("abs", np.abs), ("sign", np.sign), ("square", np.square),
+                             ("floor", np.floor), ("relu", lambda x: np.maximum(x, 0)))),
 ]  # fmt: skip
 
 
@@ -213,7 +212,8 @@ REDUCTIONS = [
 
 
 SHAPES = [
-    Op("reshape", np.reshape, [s(real(3, 4), (2, -1)), s(real(2, 3, 4), (6, 4)), s(real(0, 3), (3, 0))],
+    Op("reshape", np.reshape, [s(real(3, 4), (2, -1)), s(real(2, 3, 4), (6, 4)),
+                               s(real(0, 3), (3, 0))],
        errors=[((np.ones((2, 3)), (4, -1)), ValueError, "do not fill")]),
     Op("permute_dims", np.transpose, [s(real(2, 3, 4), (2, 0, 1)), s(real(2, 3), (1, 0))],
        errors=[((np.ones((2, 3)), (0, 0)), ValueError, "twice")]),
@@ -226,12 +226,14 @@ SHAPES = [
     Op("flip", lambda x, axis=None: np.flip(x, axis), [s(real(2, 3), 1), s(real(2, 3))]),
     Op("diagonal", np.diagonal, [s(real(4, 5)), s(real(4, 5), 1), s(real(5, 4), -2),
                                  s(real(2, 3, 4), 0, 2, 1)]),
-    Op("concat", np.concatenate, [s([real(2, 3), real(4, 3)], axis=0), s([real(2, 3), real(2, 1)], axis=1)],
+    Op("concat", np.concatenate,
+       [s([real(2, 3), real(4, 3)], axis=0), s([real(2, 3), real(2, 1)], axis=1)],
        errors=[(([np.ones((2, 3)), np.ones((2, 4))],), ValueError, "outside axis 0")]),
     Op("stack", np.stack, [s([real(2, 3), real(2, 3)], axis=1)],
        errors=[(([np.ones(2), np.ones(3)],), ValueError, "tensor 1")]),
     Op("take", lambda x, i, axis=0: np.take(x, i, axis),
-       [s(real(5, 3), np.array([0, 4, 4, -1]), axis=0), s(real(2, 4), np.array([[1], [1]]), axis=1)],
+       [s(real(5, 3), np.array([0, 4, 4, -1]), axis=0),
+        s(real(2, 4), np.array([[1], [1]]), axis=1)],
        errors=[((np.ones(3), np.array([3])), IndexError, "3 .* out of range .* size 3")]),
     Op("nonzero", np.nonzero, [s(mixed(4, 5)), s(mixed(0, 2))], ANY, grad=False),
 ]  # fmt: skip
@@ -269,23 +271,27 @@ NETWORKS = [
         s(real(4, 3, 2, 5), real(3), real(3), None, None, True),
         s(real(6, 3), None, None, None, None, True),
         s(real(2, 3, 4, 4), real(3), real(3), None, None, True, 0.1, 1e-5, real(2, 3, 4, 4), True)],
-       FLOAT32_64, errors=[((np.ones((1, 3, 1, 1)), None, None, None, None, True), ValueError, "1")],
-       constant=(3, 4)),
-    Op("layer_norm", ref.layer_norm, [s(real(4, 6), (6,), real(6), real(6)), s(real(2, 3, 4), (3, 4))],
+       FLOAT32_64, constant=(3, 4),
+       errors=[((np.ones((1, 3, 1, 1)), None, None, None, None, True), ValueError, "1")]),
+    Op("layer_norm", ref.layer_norm,
+       [s(real(4, 6), (6,), real(6), real(6)), s(real(2, 3, 4), (3, 4))],
        FLOAT32_64, errors=[((np.ones((2, 3)), (4,)), ValueError, "4")]),
     Op("max_pool2d", ref.max_pool2d, [
-        s(apart(2, 3, 6, 7), (3, 3), (2, 2), (1, 1)), s(apart(1, 2, 5, 5), (2, 2), (2, 2), (0, 0), (1, 1), True),
+        s(apart(2, 3, 6, 7), (3, 3), (2, 2), (1, 1)),
+        s(apart(1, 2, 5, 5), (2, 2), (2, 2), (0, 0), (1, 1), True),
         s(apart(1, 1, 7, 7), (2, 3), (1, 2), (0, 1), (2, 1))], FLOAT32_64,
        errors=[((np.ones((1, 1, 2, 2)), (3, 3), (1, 1)), ValueError, "3")]),
     Op("avg_pool2d", ref.avg_pool2d, [
-        s(real(2, 3, 6, 7), (3, 3), (2, 2), (1, 1)), s(real(1, 2, 5, 5), (2, 2), (2, 2), (0, 0), True),
+        s(real(2, 3, 6, 7), (3, 3), (2, 2), (1, 1)),
+        s(real(1, 2, 5, 5), (2, 2), (2, 2), (0, 0), True),
         s(real(1, 2, 5, 5), (3, 3), (2, 2), (1, 1), False, False)], FLOAT32_64),
     Op("adaptive_avg_pool2d", ref.adaptive_avg_pool2d,
        [s(real(2, 3, 5, 7), (1, 1)), s(real(1, 2, 5, 7), (2, 3))], FLOAT32_64),
     Op("softmax", ref.softmax, [s(real(3, 5)), s(real(3, 5, 2), 1)], FLOAT32_64),
     Op("log_softmax", ref.log_softmax, [s(real(3, 5)), s(real(3, 5, 2), 1)], FLOAT32_64),
     Op("cross_entropy", ref.cross_entropy, [
-        s(real(4, 5), np.array([0, 4, 2, 1])), s(real(4, 5), np.array([0, -100, 2, 1]), real(5, low=0.1)),
+        s(real(4, 5), np.array([0, 4, 2, 1])),
+        s(real(4, 5), np.array([0, -100, 2, 1]), real(5, low=0.1)),
         s(real(4, 5), np.array([0, 4, 2, 1]), real(5, low=0.1), label_smoothing=0.1),
         s(real(2, 5, 3), np.array([[0, 1, 2], [4, 3, 0]]), reduction="none"),
         s(real(4, 5), np.array([0, 4, 2, 1]), reduction="sum")], FLOAT32_64,

@@ -26,7 +26,6 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from tests.benchmarks.workloads import WORKLOADS, Workload  # noqa: E402
 
-
 # Seconds between turns: OpenMP's threads spin for a while after their work, and would take a core
 # from the other side.
 PAUSE = 0.1
@@ -138,8 +137,8 @@ def main() -> None:
               f"{cell('ours_peak_rss_mb', 9, 0)}{cell('peer_peak_rss_mb', 9, 0)}",
               flush=True)  # fmt: skip
     if args.json:
-        text = json.dumps({"threads": args.threads, "fma_peak_gflops": peak, "rows": rows}, indent=1)
-        args.json.write_text(text + "\n", encoding="utf-8")
+        result = {"threads": args.threads, "fma_peak_gflops": peak, "rows": rows}
+        args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

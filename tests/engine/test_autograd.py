@@ -102,7 +102,8 @@ def test_a_freed_graph_says_how_to_keep_it() -> None:
     y.backward(retain_graph=True)
     y.backward()
     assert x.grad.item() == pytest.approx(2 * np.e)
-    with pytest.raises(engine.AutogradError, match=r"'exp' \(.*test_autograd.py:\d+\).*retain_graph"):
+    where = r"'exp' \(.*test_autograd.py:\d+\).*retain_graph"
+    with pytest.raises(engine.AutogradError, match=where):
         y.backward()
 
 
