@@ -149,3 +149,14 @@ def test_both_convolution_algorithms_agree_within_the_documented_error() -> None
         engine.set_conv_algorithm("auto")
     error = np.abs(results["direct"] - results["winograd"]).max()
     assert 0 < error < 2e-5 * np.abs(results["direct"]).max()
+
+
+def test_blocks_of_changing_sizes_do_not_pile_up() -> None:
+    code = """
+import engine
+for megabytes in range(10, 60):
+    engine.empty((megabytes << 20,), dtype=engine.uint8)
+stats = engine.memory_stats()
+print(stats["reserved_bytes"] / stats["peak_allocated_bytes"])
+"""
+    assert float(run_python(code)) <= 1.6

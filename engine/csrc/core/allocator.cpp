@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -27,10 +28,16 @@ size_t size_class(size_t bytes) {
 // worth 5-20% of a training step.
 constexpr size_t kHugePage = size_t{2} << 20;
 
+// Blocks are reused for their own size class only, so pictures or batches of changing sizes would
+// pile up blocks that nothing asks for again. Memory is therefore kept up to half more than was
+// ever in use at once; a step of training that repeats stays well below that.
+constexpr double kMostKept = 1.5;
+
 struct Arena {
   std::mutex mutex;
   std::map<size_t, std::vector<void*>> free_blocks;
   MemoryStats stats;
+  int64_t most_allocated = 0;  // since the start, whatever resets the statistics
 };
 
 Arena& arena() {
@@ -43,6 +50,19 @@ Arena& arena() {
     return made;
   }();
   return *a;
+}
+
+// Makes room for `size` more bytes under the limit, largest kept blocks first.
+void trim(Arena& a, int64_t size) {
+  const auto limit = static_cast<int64_t>(
+      kMostKept * static_cast<double>(std::max(a.most_allocated, a.stats.allocated_bytes + size)));
+  while (a.stats.reserved_bytes + size > limit && !a.free_blocks.empty()) {
+    const auto largest = std::prev(a.free_blocks.end());
+    std::free(largest->second.back());
+    a.stats.reserved_bytes -= static_cast<int64_t>(largest->first);
+    largest->second.pop_back();
+    if (largest->second.empty()) a.free_blocks.erase(largest);
+  }
 }
 
 size_t release_free_blocks(Arena& a) {
@@ -71,6 +91,7 @@ void* allocate(size_t bytes) {
     if (it->second.empty()) a.free_blocks.erase(it);
     ++a.stats.cache_hits;
   } else {
+    if (size >= kHugePage) trim(a, static_cast<int64_t>(size));
     const size_t alignment = size >= kHugePage ? kHugePage : kAlignment;
     auto fresh = [&] { return posix_memalign(&data, alignment, size) == 0; };
     if (!fresh() && (release_free_blocks(a) == 0 || !fresh())) {
@@ -86,6 +107,7 @@ void* allocate(size_t bytes) {
   }
   a.stats.allocated_bytes += static_cast<int64_t>(size);
   a.stats.peak_allocated_bytes = std::max(a.stats.peak_allocated_bytes, a.stats.allocated_bytes);
+  a.most_allocated = std::max(a.most_allocated, a.stats.allocated_bytes);
   return data;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import threading
@@ -165,11 +166,19 @@ def test_many_classes_are_summed_up(picture: Any) -> None:
     assert "  ... and 5 more classes" in lines
 
 
-def test_progress_goes_to_the_error_stream(picture: Any, capsys: Any) -> None:
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream, shown", [(Terminal(), True), (io.StringIO(), False)])
+def test_progress_is_drawn_on_the_error_stream_where_that_is_a_terminal(
+    stream: io.StringIO, shown: bool, picture: Any, capsys: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("sys.stderr", stream)
     prepare_folder(picture.classes({"a": 2, "b": 2}), progress=True)
-    shown = capsys.readouterr()
-    assert "Checking pictures" in shown.err and "4/4" in shown.err
-    assert shown.out == ""
+    assert ("Checking pictures" in stream.getvalue() and "0/4" in stream.getvalue()) == shown
+    assert capsys.readouterr().out == ""
 
 
 def test_an_interrupt_stops_the_audit_and_its_threads(picture: Any, monkeypatch: Any) -> None:
