@@ -1,12 +1,11 @@
 // Binary pointwise kernels, from ops/pointwise.def.
+#include "kernels/cpu/domain.h"
 #include "kernels/cpu/loop.h"
 #include "kernels/cpu/pointwise_math.h"
 #include "kernels/pointwise.h"
 
 namespace zoo {
 namespace {
-
-enum Domain { NUMBERS, FLOATS };
 
 template <class T, class Out, class F>
 ZOO_INLINE void binary_loop(const LoopPlan& plan, F f) {
@@ -36,29 +35,6 @@ ZOO_INLINE void binary_loop(const LoopPlan& plan, F f) {
       }
     }
   });
-}
-
-template <class F>
-ZOO_INLINE void visit_integers(DType dtype, F f) {
-  switch (dtype) {
-    case DType::kU8: return f.template operator()<uint8_t>();
-    case DType::kI8: return f.template operator()<int8_t>();
-    case DType::kU16: return f.template operator()<uint16_t>();
-    case DType::kI16: return f.template operator()<int16_t>();
-    case DType::kU32: return f.template operator()<uint32_t>();
-    case DType::kI32: return f.template operator()<int32_t>();
-    case DType::kU64: return f.template operator()<uint64_t>();
-    default: return f.template operator()<int64_t>();
-  }
-}
-
-template <Domain D, class F>
-ZOO_INLINE void visit_domain(DType dtype, F f) {
-  if (is_floating(dtype)) {
-    visit_floating(dtype, f);
-  } else if constexpr (D == NUMBERS) {
-    visit_integers(dtype, f);
-  }
 }
 
 #define ZOO_BINARY(name, forward, grad_a, grad_b, saves, domain, doc)        \

@@ -1,12 +1,11 @@
 // Unary pointwise kernels and their gradients, from ops/pointwise.def.
+#include "kernels/cpu/domain.h"
 #include "kernels/cpu/loop.h"
 #include "kernels/cpu/pointwise_math.h"
 #include "kernels/pointwise.h"
 
 namespace zoo {
 namespace {
-
-enum Domain { NUMBERS, FLOATS };
 
 template <class T, class F>
 ZOO_INLINE void unary_loop(const LoopPlan& plan, F f) {
@@ -52,24 +51,6 @@ ZOO_INLINE void unary_grad_loop(const LoopPlan& plan, F f) {
       *reinterpret_cast<T*>(data[0] + i * strides[0]) = static_cast<T>(f(at(1), at(2), at(3)));
     }
   });
-}
-
-template <Domain D, class F>
-ZOO_INLINE void visit_domain(DType dtype, F f) {
-  if (is_floating(dtype)) {
-    visit_floating(dtype, f);
-  } else if constexpr (D == NUMBERS) {
-    switch (dtype) {
-      case DType::kU8: return f.template operator()<uint8_t>();
-      case DType::kI8: return f.template operator()<int8_t>();
-      case DType::kU16: return f.template operator()<uint16_t>();
-      case DType::kI16: return f.template operator()<int16_t>();
-      case DType::kU32: return f.template operator()<uint32_t>();
-      case DType::kI32: return f.template operator()<int32_t>();
-      case DType::kU64: return f.template operator()<uint64_t>();
-      default: return f.template operator()<int64_t>();
-    }
-  }
 }
 
 #define ZOO_UNARY(name, forward, gradient, saves, domain, doc)                               \
