@@ -53,7 +53,7 @@ void forward(const Conv2dShape& s, const T* x, const T* weight, const Conv2dEpil
     out.relu = epilogue.relu;
     const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[1], ws[0]};
     if (is_pointwise(s)) {  // every pixel is a row already
-      multiply<T>(g.pixels(), k, c, DenseRows<T>(x + group * c, s.c, s.k, k), right, out);
+      multiply<T>(g.pixels(), k, c, DenseRows<T>{x + group * c, s.c, s.k}, right, out);
     } else {
       multiply<T>(g.pixels(), k, g.inner(), GatheredRows<T>{g, x + group * c}, right, out);
     }
@@ -94,7 +94,7 @@ void grad_input(const Conv2dShape& s, const T* grad_y, const T* weight, T* grad_
       const T* from = grad_y + group * k;
       const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[0], ws[1]};
       if (is_pointwise(s)) {
-        multiply<T>(g.pixels(), c, k, DenseRows<T>(from, s.k, s.c, c), right, out);
+        multiply<T>(g.pixels(), c, k, DenseRows<T>{from, s.k, s.c}, right, out);
       } else {
         multiply<T>(g.pixels(), c, g.inner(), GatheredRows<T>{g, from}, right, out);
       }

@@ -45,9 +45,9 @@ void pack_pixels(const Gather& g, const T* x, int64_t pixel, int64_t n, int64_t 
 template <class T>
 void sum_chunk(const Gather& g, const T* x, const T* grad_y, int64_t k, int64_t grad_channels,
                int64_t pixel, int64_t count, int64_t column, int64_t end, T* partial) {
-  constexpr int64_t kN = kTileColumns<T>, kDepth = kMaxDepth<T>;
+  constexpr int64_t kN = kTileColumns<T>, kDepth = kMaxDepth;
   const int64_t inner = g.inner();
-  Scratch space(static_cast<size_t>(kDepth * kPanels * kN + columns_space<T>(k, kDepth)) *
+  Scratch space(static_cast<size_t>(kDepth * kPanels * kN + columns_space(k, kDepth)) *
                 sizeof(T));
   T* const right = space.as<T>();
   T* const left = right + kDepth * kPanels * kN;

@@ -19,7 +19,7 @@ void product(const GemmArgs& g, int64_t batch) {
   if (is_skinny(g)) return skinny_product<T>(g, a, b, out);
   const StridedPanels<T> right{b, g.b_row, g.b_col};
   if (g.a_col == 1 || g.k == 1) {
-    multiply<T>(g.m, g.n, g.k, DenseRows<T>(a, g.a_row, g.c_row, g.n), right, out);
+    multiply<T>(g.m, g.n, g.k, DenseRows<T>{a, g.a_row, g.c_row}, right, out);
   } else {
     multiply<T>(g.m, g.n, g.k, StridedRows<T>{a, g.a_row, g.a_col, g.c_row}, right, out);
   }

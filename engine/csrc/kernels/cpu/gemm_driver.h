@@ -11,7 +11,7 @@
 namespace zoo {
 namespace {
 
-constexpr int64_t kMaxBlockRows = 16 * kTileRows;
+constexpr int64_t kMaxBlockRows = 2 * kBlockRows;
 // The packed copy of B takes at most this much; wider products go by stripes of columns.
 constexpr int64_t kPackedBytes = int64_t{32} << 20;
 
@@ -25,15 +25,18 @@ template <class T>
 ZOO_INLINE Blocks choose_blocks(int64_t m, int64_t n, int64_t k) {
   constexpr int64_t kN = kTileColumns<T>;
   Blocks b;
-  b.depth = larger(1, ceil_div(k, larger(1, ceil_div(k, kMaxDepth<T>))));
-  // A quarter of the second-level cache for A: B streams through, and C wants room, too.
+  b.depth = larger(1, ceil_div(k, larger(1, ceil_div(k, kMaxDepth))));
+  // A quarter of the second-level cache for A.
   const int64_t fit = l2_cache_bytes() / 4 / (b.depth * static_cast<int64_t>(sizeof(T)));
   b.rows = larger(1, smaller(fit, kMaxBlockRows) / kTileRows) * kTileRows;
-  b.columns = round_up(n, kN);
+  // Half of it for B, which every block of rows reads anew; the rest is for A and C.
+  const int64_t wide = l2_cache_bytes() / 2 / (b.depth * static_cast<int64_t>(sizeof(T)));
+  b.columns = round_up(ceil_div(n, ceil_div(n, larger(4 * kN, wide))), kN);
   const int64_t tasks = 8 * num_threads();
   if (num_threads() > 1 && !in_parallel_region()) {
     b.rows = larger(smaller(b.rows, round_up(ceil_div(m, tasks), kTileRows)),
                     smaller(b.rows, 4 * kTileRows));
+    b.rows = round_up(ceil_div(m, ceil_div(m, b.rows)), kTileRows);
     const int64_t by_rows = ceil_div(m, b.rows);
     if (by_rows < tasks / 2) {
       b.columns = larger(4 * kN, round_up(ceil_div(n, ceil_div(tasks, by_rows)), kN));
@@ -61,74 +64,74 @@ void multiply(int64_t m, int64_t n, int64_t k, const Left& left, const Right& ri
   for (int64_t from = 0; from < n; from += stripe) {
     const int64_t to = smaller(n, from + stripe);
     const int64_t panels = ceil_div(to - from, kN);
-    parallel_for(0, panels, kWorthAThread / (8 * kN * larger(1, k)) + 1,
+    // Several panels at a time, a few rows of each in turn, so that B is read along its rows.
+    constexpr int64_t kTogether = 4, kSlice = 32;
+    parallel_for(0, ceil_div(panels, kTogether),
+                 kWorthAThread / (8 * kTogether * kN * larger(1, k)) + 1,
                  [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t column = from + i * kN;
+      for (int64_t group = first; group < last; ++group) {
+        const int64_t end = smaller(panels, (group + 1) * kTogether);
         for (int64_t p = 0; p < k; p += blocks.depth) {
           const int64_t depth = smaller(blocks.depth, k - p);
-          right.pack(b + (p * panels + i * depth) * kN, column, smaller(kN, to - column), p, depth);
+          for (int64_t slice = 0; slice < depth; slice += kSlice) {
+            const int64_t rows = smaller(kSlice, depth - slice);
+            for (int64_t i = group * kTogether; i < end; ++i) {
+              const int64_t column = from + i * kN;
+              right.pack(b + (p * panels + i * depth + slice) * kN, column,
+                         smaller(kN, to - column), p + slice, rows);
+            }
+          }
         }
       }
     });
     const int64_t across = ceil_div(to - from, blocks.columns);
-    const int64_t tasks = ceil_div(m, blocks.rows) * across;
+    const int64_t down = ceil_div(m, blocks.rows);
+    const int64_t tasks = down * across;
     const int64_t work =
-        smaller(m, blocks.rows) * smaller(to - from, blocks.columns) * larger(1, k);
-    parallel_for(0, tasks, kWorthAThread / work + 1, [&](int64_t first, int64_t last) {
-      Scratch space(static_cast<size_t>(left.space(blocks.rows, blocks.depth)) * sizeof(T));
-      int64_t offsets[kMaxBlockRows];
-      for (int64_t task = first; task < last; ++task) {
-        const int64_t row = task / across * blocks.rows;
-        const int64_t rows = smaller(blocks.rows, m - row);
-        const int64_t start = from + task % across * blocks.columns;
-        const int64_t end = smaller(to, start + blocks.columns);
-        left.offsets(row, rows, offsets);
-        int64_t p = 0;
-        do {  // once even if k is 0: C then is what Output adds
-          const int64_t depth = smaller(blocks.depth, k - p);
+        smaller(m, blocks.rows) * smaller(to - from, blocks.columns) * larger(1, blocks.depth);
+    int64_t p = 0;
+    do {  // once even if k is 0: C then is what Output adds
+      const int64_t depth = smaller(blocks.depth, k - p);
+      Output<T> part = out;
+      if (p > 0) part.accumulate = true;
+      if (p + depth < k) {
+        part.bias = nullptr;
+        part.residual = nullptr;
+        part.relu = false;
+      }
+      parallel_for(0, tasks, kWorthAThread / work + 1, [&](int64_t first, int64_t last) {
+        Scratch space(static_cast<size_t>(left.space(blocks.rows, blocks.depth)) * sizeof(T));
+        int64_t offsets[kMaxBlockRows];
+        for (int64_t task = first; task < last; ++task) {
+          const int64_t row = task % down * blocks.rows;
+          const int64_t rows = smaller(blocks.rows, m - row);
+          const int64_t start = from + task / down * blocks.columns;
+          const int64_t end = smaller(to, start + blocks.columns);
+          left.offsets(row, rows, offsets);
           const auto a = left.block(row, rows, p, depth, space.as<T>());
-          Output<T> part = out;
-          if (p > 0) part.accumulate = true;
-          if (p + depth < k) {
-            part.bias = nullptr;
-            part.residual = nullptr;
-            part.relu = false;
-          }
           multiply_block({Left::kOrder, rows, depth, a,
                           b + (p * panels + (start - from) / kN * depth) * kN, kN, depth * kN,
                           offsets, start, end},
                          part);
-          p += depth;
-        } while (p < k);
-      }
-    });
+        }
+      });
+      p += depth;
+    } while (p < k);
   }
 }
 
-// Rows that lie side by side, each contiguous, `stride` elements apart.
+// Rows that lie side by side, each contiguous, `stride` elements apart. They are read where they are:
+// the six of a tile fit the ways of the first-level cache even if they all fall into the same sets.
 template <class T>
 struct DenseRows {
   static constexpr Order kOrder = Order::kRows;
   const T* a;
   int64_t stride;
   int64_t c_row;
-  bool in_place;
 
-  // Rows a multiple of 1 KiB apart fall into few sets of the first-level cache, so they are
-  // copied unless there are few columns to use a copy for.
-  DenseRows(const T* data, int64_t row_stride, int64_t c_stride, int64_t n)
-      : a(data), stride(row_stride), c_row(c_stride),
-        in_place(row_stride * static_cast<int64_t>(sizeof(T)) % 1024 != 0 ||
-                 n <= kTileColumns<T>) {}
-
-  static int64_t pitch(int64_t depth) { return depth + kLanes<T>; }
-  int64_t space(int64_t rows, int64_t depth) const { return in_place ? 0 : rows * pitch(depth); }
-  LeftBlock<T> block(int64_t row, int64_t rows, int64_t p, int64_t depth, T* space) const {
-    const T* from = a + row * stride + p;
-    if (in_place) return {from, stride, stride};
-    for (int64_t r = 0; r < rows; ++r) copy_row(space + r * pitch(depth), from + r * stride, depth);
-    return {space, pitch(depth), pitch(depth)};
+  int64_t space(int64_t, int64_t) const { return 0; }
+  LeftBlock<T> block(int64_t row, int64_t, int64_t p, int64_t, T*) const {
+    return {a + row * stride + p, stride, stride};
   }
   void offsets(int64_t row, int64_t rows, int64_t* out) const {
     for (int64_t r = 0; r < rows; ++r) out[r] = (row + r) * c_row;
@@ -143,7 +146,7 @@ struct StridedRows {
   int64_t row_stride, column_stride;
   int64_t c_row;
 
-  int64_t space(int64_t rows, int64_t depth) const { return columns_space<T>(rows, depth); }
+  int64_t space(int64_t rows, int64_t depth) const { return columns_space(rows, depth); }
   LeftBlock<T> block(int64_t row, int64_t rows, int64_t p, int64_t depth, T* space) const {
     pack_columns(space, a + row * row_stride + p * column_stride, row_stride, column_stride, rows,
                  depth);

@@ -80,32 +80,30 @@ void pack_panel(T* to, const T* b, int64_t row, int64_t column, int64_t depth, i
   }
 }
 
-// Elements that pack_columns may write: the last store runs over the end by less than two vectors.
-template <class T>
+// Elements that pack_columns writes, at most.
 ZOO_INLINE int64_t columns_space(int64_t rows, int64_t depth) {
-  return round_up(rows, kTileRows) * depth + 2 * kLanes<T>;
+  return round_up(rows, kTileRows) * depth;
 }
 
 // Rows of A for Order::kColumns: to[g * kTileRows * depth + p * kTileRows + r] is row
 // g * kTileRows + r at inner index p.
 template <class T>
 void pack_columns(T* to, const T* a, int64_t row, int64_t column, int64_t rows, int64_t depth) {
-  constexpr int64_t kR = kTileRows, kL = kLanes<T>;
+  constexpr int64_t kR = kTileRows, kWide = 8;
+  static_assert(kR <= kWide && kWide <= 2 * kR);
   int64_t done = 0;
   if (row == 1 && column >= rows && depth > 0) {
-    // Whole vectors, of which the next store overwrites what is too much. Several groups at a time,
-    // so that whole cache lines are read.
-    constexpr int64_t kGroups = 8, kStores = (kR + kL - 1) / kL;
+    // Eight numbers at a time, of which the next store overwrites what is too much. Several groups
+    // at a time, so that whole cache lines are read.
+    constexpr int64_t kGroups = 16;
     const int64_t last = depth - 1;
     while (rows - done >= kR) {
       const int64_t groups = smaller(kGroups, (rows - done) / kR);
       const T* from = a + done;
       for (int64_t p = 0; p < last; ++p, from += column) {
         for (int64_t g = 0; g < groups; ++g) {
-          for (int64_t v = 0; v < kStores; ++v) {
-            store(to + (done + g * kR) * depth + p * kR + v * kL,
-                  load<Vector<T>>(from + g * kR + v * kL));
-          }
+          __builtin_memcpy(to + (done + g * kR) * depth + p * kR, from + g * kR,
+                           kWide * sizeof(T));
         }
       }
       for (int64_t g = 0; g < groups; ++g) {

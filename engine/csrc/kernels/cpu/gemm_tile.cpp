@@ -58,9 +58,9 @@ template <class T>
 
 // C[offsets[r] + column ...] for kR rows and kVectors vectors of columns, of which `columns` exist.
 template <class T, Order kOrder, int kR, int kVectors>
-[[gnu::noinline]] void tile(int64_t depth, const T* a, int64_t a_stride, const T* b,
-                            int64_t b_stride, const Output<T>& out, const int64_t* offsets,
-                            int64_t column, int64_t columns) {
+[[gnu::noinline]] void tile(int64_t depth, const LeftBlock<T>& left, const T* b, int64_t b_stride,
+                            const Output<T>& out, const int64_t* offsets, int64_t column,
+                            int64_t columns) {
   using V = Vector<T>;
   constexpr int kL = kLanes<T>;
   constexpr int kWidth = kVectors * kL;
@@ -69,17 +69,23 @@ template <class T, Order kOrder, int kR, int kVectors>
   V acc[kR][kVectors];
   unrolled<kR>([&](auto r) ZOO_ALWAYS {
     unrolled<kVectors>([&](auto v) ZOO_ALWAYS { acc[r][v] = V{}; });
-    if constexpr (kR == kTileRows) {
-      __builtin_prefetch(out.c + offsets[r] + column, 1);
+    if constexpr (kR >= kTileRows) {
+      constexpr int kLine = 64 / static_cast<int>(sizeof(T));
+      unrolled<(kWidth + kLine - 1) / kLine>([&](auto line) ZOO_ALWAYS {
+        __builtin_prefetch(out.c + offsets[r] + column + line * kLine, 1);
+      });
       __builtin_prefetch(out.c + offsets[r] + column + kWidth - 1, 1);
     }
   });
-  // Rows are reached from three pointers that are five rows apart, so that their addresses need
-  // few registers; the empty asm keeps the compiler from deriving one pointer from another.
-  const T* base0 = a;
-  const T* base1 = a + 5 * a_stride;
-  const T* base2 = a + 10 * a_stride;
-  if constexpr (kOrder == Order::kRows && kR > 5) asm("" : "+r"(base1), "+r"(base2));
+  // Pointers to every so many rows: the rows between are then reached with few registers for
+  // multiples of the stride. The empty asm keeps the compiler from deriving one from another.
+  constexpr int kEach = kOrder == Order::kRows ? 4 : kTileRows;
+  const int64_t a_stride = left.stride;
+  const int64_t apart = kOrder == Order::kRows ? kEach * a_stride : kTileRows * left.step;
+  const T* a0 = left.data;
+  const T* a1 = a0 + apart;
+  const T* a2 = a1 + apart;
+  if constexpr (kR > kEach) asm("" : "+r"(a1), "+r"(a2));
   for (int64_t p = 0; p < depth; ++p) {
     V bv[kVectors];
     unrolled<kVectors>([&](auto v) ZOO_ALWAYS {
@@ -87,12 +93,15 @@ template <class T, Order kOrder, int kR, int kVectors>
       if constexpr (v * kVectorBytes % 64 == 0) __builtin_prefetch(b + kAhead * b_stride + v * kL);
     });
     unrolled<kR>([&](auto r) ZOO_ALWAYS {
-      const T* base = r < 5 ? base0 : r < 10 ? base1 : base2;
-      const T x = kOrder == Order::kRows ? base[(r % 5) * a_stride + p] : a[r];
+      const T* base = r < kEach ? a0 : r < 2 * kEach ? a1 : a2;
+      const T x = kOrder == Order::kRows ? base[r % kEach * a_stride] : base[r % kEach];
       unrolled<kVectors>([&](auto v) ZOO_ALWAYS { acc[r][v] += bv[v] * x; });
     });
     b += b_stride;
-    if constexpr (kOrder == Order::kColumns) a += a_stride;
+    const int64_t step = kOrder == Order::kRows ? 1 : a_stride;
+    a0 += step;
+    a1 += step;
+    a2 += step;
   }
   if (columns >= kWidth) [[likely]] {
     finish_tile(acc, out, offsets, column);
@@ -105,43 +114,50 @@ template <class T, Order kOrder, int kR, int kVectors>
   }
 }
 
-// All rows of a block times one panel of B.
-template <class T, Order kOrder, int kVectors>
-void multiply_panel(int64_t rows, int64_t depth, const LeftBlock<T>& a, const T* b,
-                    int64_t b_stride, const Output<T>& out, const int64_t* offsets, int64_t column,
-                    int64_t columns) {
-  int64_t r = 0;
-  const auto run = [&]<int kR>() {
-    const int64_t first = r / kTileRows * kTileRows;
-    const T* data = kOrder == Order::kRows ? a.data + r * a.stride
-                                           : a.data + first * a.step + (r - first);
-    tile<T, kOrder, kR, kVectors>(depth, data, a.stride, b, b_stride, out, offsets + r, column,
-                                  columns);
-    r += kR;
+// kR rows, which stay in the first-level cache, times every panel of B, which streams past them.
+// A panel is taken in parts of kVectors.
+template <class T, Order kOrder, int kR, int kVectors>
+void multiply_rows(const BlockProduct<T>& x, int64_t r, const Output<T>& out) {
+  constexpr int64_t kN = kTileColumns<T>, kWidth = kVectors * kLanes<T>;
+  const int64_t first = r / kTileRows * kTileRows;
+  const LeftBlock<T> rows = {
+      x.a.data + (kOrder == Order::kRows ? r * x.a.stride : first * x.a.step + (r - first)),
+      x.a.step, x.a.stride};
+  int64_t column = x.column;
+  const auto part = [&]<int kPart>() {
+    const int64_t at = column - x.column;
+    tile<T, kOrder, kR, kPart>(x.depth, rows, x.b + at / kN * x.panel + at % kN, x.b_stride, out,
+                               x.offsets + r, column, x.end - column);
   };
-  while (rows - r >= kTileRows) run.template operator()<kTileRows>();
-  if constexpr (kTileRows > 8) {
-    if (rows - r >= 8) run.template operator()<8>();
+  for (; x.end - column > kWidth - kLanes<T>; column += kWidth) {
+    part.template operator()<kVectors>();
   }
-  if (rows - r >= 4) run.template operator()<4>();
-  if (rows - r >= 2) run.template operator()<2>();
-  if (rows - r >= 1) run.template operator()<1>();
+  if (column >= x.end) return;
+  if constexpr (kVectors > 2) {
+    if (x.end - column > 2 * kLanes<T>) return part.template operator()<3>();
+    if (x.end - column > kLanes<T>) return part.template operator()<2>();
+  }
+  if constexpr (kVectors > 1) part.template operator()<1>();
 }
 
 template <class T, Order kOrder>
 void multiply_panels(const BlockProduct<T>& x, const Output<T>& out) {
-  const T* b = x.b;
-  for (int64_t column = x.column; column < x.end; column += kTileColumns<T>, b += x.panel) {
-    const int64_t columns =
-        x.end - column < kTileColumns<T> ? x.end - column : int64_t{kTileColumns<T>};
-    if (columns > kLanes<T>) {
-      multiply_panel<T, kOrder, 2>(x.rows, x.depth, x.a, b, x.b_stride, out, x.offsets, column,
-                                   columns);
-    } else {
-      multiply_panel<T, kOrder, 1>(x.rows, x.depth, x.a, b, x.b_stride, out, x.offsets, column,
-                                   columns);
-    }
+  int64_t r = 0;
+  const auto run = [&]<int kR, int kVectors>() {
+    multiply_rows<T, kOrder, kR, kVectors>(x, r, out);
+    r += kR;
+  };
+  // The first rows meet B while it comes from the third-level cache or from memory: a tall tile
+  // asks for half as much of it in the same time. For few columns it has twice the accumulators.
+  constexpr int kTall = 2 * kTileRows;
+  const bool narrow = x.end - x.column <= kTileColumns<T> / 2;
+  while (x.rows - r >= kTall && (r == 0 || narrow)) {
+    run.template operator()<kTall, kTileVectors / 2>();
   }
+  while (x.rows - r >= kTileRows) run.template operator()<kTileRows, kTileVectors>();
+  if (x.rows - r >= 4) run.template operator()<4, kTileVectors>();
+  if (x.rows - r >= 2) run.template operator()<2, kTileVectors>();
+  if (x.rows - r >= 1) run.template operator()<1, kTileVectors>();
 }
 
 template <class T>

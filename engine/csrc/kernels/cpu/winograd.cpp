@@ -28,7 +28,7 @@ struct Layout {
     input_point = tiles * input_row + kL;
     window_panel = s.c * kN;
     window_point = ceil_div(s.k, kN) * window_panel;
-    output_row = round_up(s.k, kN) + kL;
+    output_row = round_up(s.k, kL) + kL;
     output_point = tiles * output_row + kL;
   }
 };
@@ -43,14 +43,15 @@ void transform_windows(const WinogradShape& s, const Layout& layout, const float
     float* const taps = space.as<float>();
     for (int64_t task = first; task < last; ++task) {
       const int64_t k = task / steps * kN, c = task % steps * kDepth;
-      const int64_t depth = smaller(kDepth, s.c - c);
+      const int64_t depth = smaller(kDepth, s.c - c), columns = smaller(kN, s.k - k);
       for (int64_t tap = 0; tap < 9; ++tap) {
         const float* from =
             weight + tap / 3 * s.row + tap % 3 * s.column + c * s.depth + k * s.result;
-        pack_panel(taps + tap * kDepth * kN, from, s.depth, s.result, depth, smaller(kN, s.k - k));
+        pack_panel(taps + tap * kDepth * kN, from, s.depth, s.result, depth, columns);
       }
       float* to = windows + k / kN * layout.window_panel + c * kN;
       for (int64_t i = 0; i < depth * kN; i += kL) {
+        if (i % kN >= columns) continue;
         WinogradV window[9], result[kPoints];
         for (int tap = 0; tap < 9; ++tap) {
           window[tap] = load<WinogradV>(taps + tap * kDepth * kN + i);
@@ -129,20 +130,20 @@ void transform_outputs(const WinogradShape& s, const Layout& layout, const float
 void multiply_point(const WinogradShape& s, const Layout& layout, const float* inputs,
                     const float* windows, int64_t point, int64_t row, int64_t end,
                     float* outputs) {
-  constexpr int64_t kMaxRows = 8 * kTileRows;
+  constexpr int64_t kMaxRows = kBlockRows;
   int64_t offsets[kMaxRows];
   Output<float> out;
   for (; row < end; row += kMaxRows) {
     const int64_t rows = smaller(kMaxRows, end - row);
     for (int64_t r = 0; r < rows; ++r) offsets[r] = r * layout.output_row;
     out.c = outputs + point * layout.output_point + row * layout.output_row;
-    for (int64_t c = 0; c < s.c; c += kMaxDepth<float>) {
+    for (int64_t c = 0; c < s.c; c += kMaxDepth) {
       out.accumulate = c > 0;
       const float* a = inputs + point * layout.input_point + row * layout.input_row + c;
-      multiply_block({Order::kRows, rows, smaller(kMaxDepth<float>, s.c - c),
+      multiply_block({Order::kRows, rows, smaller(kMaxDepth, s.c - c),
                       {a, layout.input_row, layout.input_row},
                       windows + point * layout.window_point + c * kN, kN, layout.window_panel,
-                      offsets, 0, round_up(s.k, kN)},
+                      offsets, 0, round_up(s.k, kL)},
                      out);
     }
   }
@@ -157,9 +158,9 @@ void winograd_forward(const WinogradShape& s, const float* x, const float* weigh
   // each point's windows are read once.
   const int64_t per_tile = kPoints * (s.c + s.k + 2 * kL) * static_cast<int64_t>(sizeof(float));
   const int64_t fit = l2_cache_bytes() * 3 / 4 / per_tile / kTileRows * kTileRows;
-  const bool apart = fit >= 2 * kTileRows && total >= 4 * fit;
+  const bool apart = fit >= 4 * kTileRows && total >= 4 * fit;
   const int64_t most = smaller(total, larger(256, (int64_t{24} << 20) / per_tile));
-  const Layout layout(s, apart ? smaller(fit, 8 * kTileRows) : most);
+  const Layout layout(s, apart ? smaller(fit, kBlockRows) : most);
   Scratch window_space(static_cast<size_t>(kPoints * layout.window_point) * sizeof(float));
   float* const windows = window_space.as<float>();
   transform_windows(s, layout, weight, windows);
@@ -169,7 +170,7 @@ void winograd_forward(const WinogradShape& s, const float* x, const float* weigh
     parallel_for(0, tiles, 4, [&](int64_t first, int64_t last) {
       transform_inputs(s, layout, x, tile, first, last, inputs);
     });
-    constexpr int64_t kRows = 8 * kTileRows;
+    constexpr int64_t kRows = kBlockRows;
     const int64_t blocks = ceil_div(tiles, kRows);
     parallel_for(0, kPoints * blocks, 1, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {

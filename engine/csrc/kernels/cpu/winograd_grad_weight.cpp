@@ -31,7 +31,7 @@ struct Layout {
     constexpr int64_t kShared = int64_t{8} << 20;     // numbers of one group's transforms
     const bool small = kPoints * s.c * s.k <= kSmallSums / static_cast<int64_t>(sizeof(float));
     tiles = small ? smaller(total, 56)
-                  : smaller(total, larger(kMaxDepth<float>, kShared / (kPoints * (s.c + s.k))));
+                  : smaller(total, larger(kMaxDepth, kShared / (kPoints * (s.c + s.k))));
     const int64_t all = ceil_div(total, tiles);
     chunks = small ? smaller(all, 16) : 1;
     groups = ceil_div(all, chunks);
@@ -78,7 +78,7 @@ void transform_tiles(const WinogradShape& s, const Layout& layout, const float* 
 void multiply_point(const WinogradShape& s, const Layout& layout, const float* inputs,
                     const float* gradients, int64_t tiles, bool accumulate, int64_t point,
                     int64_t row, int64_t end, float* sums) {
-  constexpr int64_t kMaxRows = 8 * kTileRows;
+  constexpr int64_t kMaxRows = kBlockRows;
   int64_t offsets[kMaxRows];
   Output<float> out;
   for (; row < end; row += kMaxRows) {
@@ -89,11 +89,11 @@ void multiply_point(const WinogradShape& s, const Layout& layout, const float* i
     do {  // once even if there are no tiles: the sums are 0 then
       out.accumulate = accumulate || t > 0;
       const float* a = gradients + point * layout.gradient_point + t * layout.gradient_row + row;
-      multiply_block({Order::kColumns, rows, smaller(kMaxDepth<float>, tiles - t),
+      multiply_block({Order::kColumns, rows, smaller(kMaxDepth, tiles - t),
                       {a, 1, layout.gradient_row}, inputs + point * layout.input_point + t * kN, kN,
                       layout.input_panel, offsets, 0, layout.sum_row},
                      out);
-      t += kMaxDepth<float>;
+      t += kMaxDepth;
     } while (t < tiles);
   }
 }
@@ -142,7 +142,7 @@ void winograd_grad_weight(const WinogradShape& s, const float* x, const float* g
     parallel_for(0, tiles, 4, [&](int64_t first, int64_t last) {
       transform_tiles(s, layout, x, grad_y, tile, first, last, inputs, gradients);
     });
-    constexpr int64_t kRows = 8 * kTileRows;
+    constexpr int64_t kRows = kBlockRows;
     const int64_t blocks = ceil_div(s.k, kRows);
     parallel_for(0, kPoints * blocks, 1, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
