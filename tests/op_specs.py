@@ -1,7 +1,7 @@
-"""One row per operation of the engine. tests/engine/test_ops.py expands a row into its tests:
-forward against numpy for every dtype, strided and zero-size operands, gradients by finite
-differences in float64, and the messages of its errors. A completeness test fails for an operation
-without a row.
+"""What a row of the op specs is, and the rows of the native operations; other families have files
+of their own beside this one. tests/engine/test_ops.py expands a row into its tests: forward
+against numpy for every dtype, strided and zero-size operands, gradients by finite differences in
+float64, and the messages of its errors. A completeness test fails for a routine without a row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Op:
-    name: str
+    name: str  # in the namespace engine; may be dotted: "linalg.qr"
     reference: Callable[..., Any]
     samples: Sequence[Sample]
     dtypes: tuple[str, ...] = FLOATS
@@ -307,8 +307,7 @@ NETWORKS = [
 
 OPS = [*POINTWISE, *INTEGER, *REDUCTIONS, *SHAPES, *NETWORKS]
 
-# Public names of the native module that are no functions of tensors' values, and where each kind
-# is tested instead.
+# Public names that are no functions of tensors' values, and where each kind is tested instead.
 OTHERWISE_TESTED = {
     "tests/engine/test_tensor.py": {
         "asarray", "from_numpy", "zeros", "ones", "empty", "full", "zeros_like", "ones_like",
@@ -323,5 +322,6 @@ OTHERWISE_TESTED = {
         "rand", "randn", "randint", "randperm", "bernoulli", "uniform_", "normal_",
         "trunc_normal_", "manual_seed", "get_rng_state", "set_rng_state",
     },
+    "tests/engine/test_norm.py": {"nn.functional.batch_norm_relu"},
     "tests/engine/test_optim_step.py": {"sgd_step", "adamw_step", "grad_norm", "scale_grads"},
 }  # fmt: skip

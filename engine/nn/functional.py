@@ -12,6 +12,25 @@ from collections.abc import Sequence
 from engine import _C
 from engine._C import Generator, Tensor
 
+__all__ = [
+    "adaptive_avg_pool2d",
+    "avg_pool2d",
+    "batch_norm",
+    "batch_norm_relu",
+    "conv2d",
+    "cross_entropy",
+    "dropout",
+    "embedding",
+    "gelu",
+    "layer_norm",
+    "linear",
+    "log_softmax",
+    "max_pool2d",
+    "normalize_images",
+    "relu",
+    "softmax",
+]
+
 IntOrPair = int | Sequence[int]
 
 

@@ -214,3 +214,13 @@ def test_sixteen_bit_inputs_are_normalised_in_float32(dtype) -> None:
     assert y.dtype == x.dtype
     wanted = _C.batch_norm(x.astype(engine.float32), training=True).numpy()
     np.testing.assert_allclose(y.astype(engine.float32).numpy(), wanted, rtol=1e-2, atol=1e-2)
+
+
+def test_batch_norm_relu_is_its_parts() -> None:
+    rng = np.random.default_rng(8)
+    x, residual = (engine.asarray(rng.standard_normal((4, 3, 5, 5))) for _ in range(2))
+    weight, bias = (engine.asarray(rng.standard_normal(3)) for _ in range(2))
+    fused = engine.nn.functional.batch_norm_relu(x, None, None, weight, bias, True,
+                                                 residual=residual)  # fmt: skip
+    plain = engine.nn.functional.batch_norm(x, None, None, weight, bias, True) + residual
+    np.testing.assert_allclose(fused.numpy(), engine.relu(plain).numpy(), rtol=1e-12, atol=1e-12)
