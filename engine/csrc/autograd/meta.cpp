@@ -15,11 +15,6 @@ TensorImpl::~TensorImpl() {
   if (meta && meta->accumulator) meta->accumulator->forget_leaf();
 }
 
-bool Tensor::requires_grad() const {
-  const auto& meta = impl_->meta;
-  return meta && (meta->requires_grad || meta->grad_fn);
-}
-
 const Ref<Node>& Tensor::grad_fn() const {
   static const Ref<Node> none;
   return impl_->meta ? impl_->meta->grad_fn : none;

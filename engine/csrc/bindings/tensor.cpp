@@ -160,12 +160,17 @@ void bind_attributes(TensorClass& cls) {
 
 }  // namespace
 
+PyTypeObject* g_tensor_type = nullptr;
+const py::detail::type_info* g_tensor_info = nullptr;
+
 TensorClass bind_tensor(py::module_& m) {
   TensorClass cls(m, "Tensor",
                   "An n-dimensional array that can record what is done to it.\n\n"
                   "Tensor(t) is a new leaf over the memory of t. Make tensors from data with "
                   "engine.asarray.\n\n"
                   ">>> x = engine.asarray([1.0, 2.0])\n>>> x.requires_grad = True");
+  g_tensor_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  g_tensor_info = py::detail::get_type_info(g_tensor_type);
   cls.def(py::init([](const Tensor& t) { return alias(t).ref(); }), py::arg("t"));
   bind_attributes(cls);
   cls.def("detach", as_op(&detach), "The same memory, outside the graph.")

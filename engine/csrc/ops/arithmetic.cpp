@@ -112,7 +112,9 @@ Tensor apply_binary(const BinaryRule& rule, const Tensor& left, const Tensor& ri
   DType dtype = promote(left.dtype(), right.dtype());
   if (rule.domain == FLOATS && !is_floating(dtype)) dtype = DType::kF32;
   if (is_bool(dtype)) return apply_to_bools(rule, left, right);
-  const Tensor a = astype(left, dtype), b = astype(right, dtype);
+  Tensor converted_a, converted_b;
+  const Tensor& a = left.dtype() == dtype ? left : converted_a = astype(left, dtype);
+  const Tensor& b = right.dtype() == dtype ? right : converted_b = astype(right, dtype);
   const Dims shape = broadcast_shapes(rule.name, a.shape(), b.shape());
   Tensor y = empty_result(shape, dtype, a, b);
   rule.forward.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
