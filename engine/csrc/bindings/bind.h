@@ -94,6 +94,7 @@ void bind_system(py::module_& m);
 void bind_nn(py::module_& m);
 void bind_random(py::module_& m);
 void bind_optim(py::module_& m);
+void bind_order(py::module_& m);
 
 }  // namespace zoo
 

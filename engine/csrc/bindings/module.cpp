@@ -47,4 +47,5 @@ PYBIND11_MODULE(_C, m) {
   bind_random(m);
   bind_nn(m);
   bind_optim(m);
+  bind_order(m);
 }

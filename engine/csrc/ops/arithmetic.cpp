@@ -15,6 +15,14 @@ enum Domain { NUMBERS, FLOATS };
 
 // What the gradient expressions of pointwise.def use, over Tensors.
 Tensor zero(const Tensor& t) { return zeros_like(t); }
+// The derivative of sinc from operations that have derivatives; 0 at 0, where both terms cancel.
+Tensor sinc_slope(const Tensor& x) {
+  const Tensor at_zero = equal(x, scalar(0, x.dtype()));
+  const Tensor t = where(at_zero, scalar(1, x.dtype()), x);
+  const Tensor slope = (cos(t * 3.141592653589793) - sinc(t)) / t;
+  // Near 0 it is -pi^2 x / 3, which also gives the second derivative there.
+  return where(at_zero, x * -3.289868133696453, slope);
+}
 Tensor operator<(const Tensor& a, double b) { return less(a, scalar(b, a.dtype())); }
 Tensor operator<=(const Tensor& a, double b) { return less_equal(a, scalar(b, a.dtype())); }
 Tensor operator==(const Tensor& a, double b) { return equal(a, scalar(b, a.dtype())); }

@@ -115,3 +115,4 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
 }  // namespace zoo
 
 #include "ops/nn_ops.h"
+#include "ops/order_ops.h"

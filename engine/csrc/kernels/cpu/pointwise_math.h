@@ -235,3 +235,5 @@ ZOO_INLINE Num<T> logaddexp(Num<T> a, Num<T> b) {
 
 }  // namespace
 }  // namespace zoo
+
+#include "kernels/cpu/special_math.h"
