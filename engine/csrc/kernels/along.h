@@ -8,9 +8,9 @@
 namespace zoo {
 
 // The indexed tensor, its axis moved to the end: position `i` of row `r` lies
-// offset(r) + i * step bytes after `base`. `index` and `dense` are contiguous (rows, count).
+// offset(r) + i * step bytes after `base`. `index` and `dense` are contiguous (rows, count). The
+// axis is not empty.
 struct AlongArgs {
-  const char* op = "";
   char* base = nullptr;
   int outer_ndim = 0;
   int64_t outer_shape[kMaxDims], outer_strides[kMaxDims];  // innermost first, bytes
@@ -18,6 +18,7 @@ struct AlongArgs {
   const int64_t* index = nullptr;
   int64_t rows = 1, count = 0;
   char* dense = nullptr;
+  int64_t* outside = nullptr;  // gets a position whose index is out of range, if there is one
 };
 extern Kernel<void(const AlongArgs&, DType)> gather_kernel;       // dense = indexed
 extern Kernel<void(const AlongArgs&, DType)> scatter_kernel;      // indexed = dense, last one wins

@@ -2,6 +2,8 @@
 // gradients.
 #include "kernels/along.h"
 
+#include <algorithm>
+
 #include "autograd/node.h"
 #include "ops/ops.h"
 
@@ -39,10 +41,10 @@ int checked_axis(const char* op, const Tensor& t, int64_t axis, const Tensor& in
 }
 
 // `t` as it lies, `index` and `dense` contiguous with the axis last.
-AlongArgs along(const char* op, const Tensor& t, int axis, const Tensor& index,
-                const Tensor& dense) {
+void run(const char* op, const Kernel<void(const AlongArgs&, DType)>& kernel, const Tensor& t,
+         int axis, const Tensor& index, const Tensor& dense) {
+  if (index.numel() == 0) return;
   AlongArgs args;
-  args.op = op;
   args.base = t.data<char>();
   const int64_t size = itemsize(t.dtype());
   for (int d = t.ndim() - 1; d >= 0; --d) {
@@ -54,9 +56,13 @@ AlongArgs along(const char* op, const Tensor& t, int axis, const Tensor& index,
   args.size = t.shape()[axis];
   args.index = index.data<int64_t>();
   args.count = index.shape().back();
-  args.rows = args.count == 0 ? 0 : index.numel() / args.count;
+  args.rows = index.numel() / args.count;
   args.dense = dense.data<char>();
-  return args;
+  int64_t outside = args.size == 0 ? 0 : -1;
+  args.outside = &outside;
+  if (args.size > 0) kernel.on(t.device().type)(args, t.dtype());
+  check<IndexError>(outside < 0, op, ": index ", args.index[std::max<int64_t>(0, outside)],
+                    " is out of range for axis ", axis, " of size ", args.size);
 }
 
 Tensor place(const char* op, const Kernel<void(const AlongArgs&, DType)>& kernel, const Tensor& t,
@@ -72,11 +78,9 @@ Tensor place(const char* op, const Kernel<void(const AlongArgs&, DType)>& kernel
   }
   const Tensor out = empty(t.shape(), t.dtype(), t.device());
   copy_(out, t);
-  if (index.numel() > 0) {
-    const Tensor positions = contiguous(axis_last(astype(index, DType::kI64), axis));
-    const Tensor dense = contiguous(axis_last(astype(used, t.dtype()), axis));
-    kernel.on(t.device().type)(along(op, out, axis, positions, dense), t.dtype());
-  }
+  const Tensor positions = contiguous(axis_last(astype(index, DType::kI64), axis));
+  const Tensor dense = contiguous(axis_last(astype(used, t.dtype()), axis));
+  run(op, kernel, out, axis, positions, dense);
   return out;
 }
 
@@ -100,9 +104,7 @@ Tensor gather(const Tensor& t, int64_t axis, const Tensor& index) {
     GradMode off(false);
     const Tensor positions = contiguous(axis_last(astype(index, DType::kI64), a));
     const Tensor dense = empty(positions.shape(), t.dtype(), t.device());
-    if (dense.numel() > 0) {
-      gather_kernel.on(t.device().type)(along("gather", t, a, positions, dense), t.dtype());
-    }
+    run("gather", gather_kernel, t, a, positions, dense);
     out = a == t.ndim() - 1 ? dense : contiguous(axis_back(dense, a));
   }
   if (needs_grad(t)) {

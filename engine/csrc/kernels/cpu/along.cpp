@@ -18,11 +18,14 @@ ZOO_INLINE char* row_of(const AlongArgs& a, int64_t row) {
   return at;
 }
 
+// The place that entry `position` of the index names; the first one if it names none, which the
+// operation then reports.
 ZOO_INLINE char* element(const AlongArgs& a, char* row, int64_t position) {
   const int64_t i = a.index[position];
-  check<IndexError>(i >= -a.size && i < a.size, a.op, ": index ", i, " (position ", position,
-                    " of the indices, in reading order) is out of range for an axis of size ",
-                    a.size);
+  if (i < -a.size || i >= a.size) [[unlikely]] {
+    __atomic_store_n(a.outside, position, __ATOMIC_RELAXED);
+    return row;
+  }
   return row + (i < 0 ? i + a.size : i) * a.step;
 }
 

@@ -62,9 +62,20 @@ struct KeyOf {
 struct Wide {
   uint64_t key;
   uint64_t index;
-  friend bool operator<(const Wide& a, const Wide& b) {
+};
+// Key in the upper half, position in the lower.
+struct Packed {
+  uint64_t word;
+};
+
+// A type of this file alone: so is every function of the library that it makes.
+struct Before {
+  template <class U>
+  ZOO_INLINE bool operator()(U a, U b) const { return a < b; }
+  ZOO_INLINE bool operator()(const Wide& a, const Wide& b) const {
     return a.key != b.key ? a.key < b.key : a.index < b.index;
   }
+  ZOO_INLINE bool operator()(const Packed& a, const Packed& b) const { return a.word < b.word; }
 };
 
 // One stable pass by eight bits of key; false if all elements share them and nothing was moved.
@@ -136,26 +147,26 @@ void sort_values(const T* in, T* out, int64_t n, bool descending) {
   U* keys = scratch.as<U>();
   fill_parallel(n, [=](int64_t i) { keys[i] = static_cast<U>(K::to(in[i], false) ^ flip); });
   if (n < kRadixLength) {
-    std::sort(keys, keys + n);
+    std::sort(keys, keys + n, Before{});
   } else {
     keys = radix_sort(keys, keys + n, n, 0, sizeof(U) * 8, [](U key) { return key; });
   }
   fill_parallel(n, [=](int64_t i) { out[i] = K::from(static_cast<U>(keys[i] ^ flip)); });
 }
 
-ZOO_INLINE uint64_t key_of(uint64_t packed) { return packed; }
+ZOO_INLINE uint64_t key_of(const Packed& item) { return item.word; }
 ZOO_INLINE uint64_t key_of(const Wide& item) { return item.key; }
 
 // Brings the first `keep` items into order and returns where they are: in `items` or `spare`.
 template <class Item>
 Item* order_items(Item* items, Item* spare, int64_t n, int64_t keep, int low, int bits) {
   if (keep < n / 8) {
-    std::nth_element(items, items + keep, items + n);
-    std::sort(items, items + keep);
+    std::nth_element(items, items + keep, items + n, Before{});
+    std::sort(items, items + keep, Before{});
     return items;
   }
   if (n < kRadixLength) {
-    std::sort(items, items + n);
+    std::sort(items, items + n, Before{});
     return items;
   }
   return radix_sort(items, spare, n, low, bits, [](const Item& item) { return key_of(item); });
@@ -169,15 +180,15 @@ void sort_row(const T* in, int64_t n, bool descending, int64_t keep, T* values,
   using U = typename K::U;
   const U flip = descending ? static_cast<U>(~U{0}) : U{0};
   if (sizeof(U) <= 4 && n <= int64_t{0xffffffff}) {
-    Scratch scratch(static_cast<size_t>(2 * n) * sizeof(uint64_t));
-    uint64_t* items = scratch.as<uint64_t>();
+    Scratch scratch(static_cast<size_t>(2 * n) * sizeof(Packed));
+    Packed* items = scratch.as<Packed>();
     fill_parallel(n, [=](int64_t i) {
       const U key = static_cast<U>(K::to(in[i], true) ^ flip);
-      items[i] = static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(i);
+      items[i].word = static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(i);
     });
     items = order_items(items, items + n, n, keep, 32, sizeof(U) * 8);
     fill_parallel(keep, [=](int64_t i) {
-      const auto from = static_cast<int64_t>(items[i] & 0xffffffffu);
+      const auto from = static_cast<int64_t>(items[i].word & 0xffffffffu);
       indices[i] = from;
       if (values) values[i] = in[from];
     });
