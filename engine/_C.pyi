@@ -808,6 +808,32 @@ class Tensor:
         """
         How often the memory was changed in place.
         """
+class _FunctionContext:
+    """
+    The ctx of a Function: what its forward keeps for its backward. Other values may be kept as attributes.
+    """
+    def mark_non_differentiable(self, *args) -> None:
+        """
+        Says that no gradient flows through these outputs of forward.
+        """
+    def save_for_backward(self, *args) -> None:
+        """
+        Keeps tensors, and None, for backward; a change of one in place will be noticed.
+        """
+    def set_materialize_grads(self, value: builtins.bool) -> None:
+        """
+        Whether backward gets zeros, the default, or None for outputs that no gradient reached.
+        """
+    @property
+    def needs_input_grad(self) -> tuple:
+        """
+        For each argument of forward, whether a gradient for it is wanted.
+        """
+    @property
+    def saved_tensors(self) -> tuple:
+        """
+        The tensors given to save_for_backward, a tuple.
+        """
 class Generator:
     """
     A source of random numbers: Philox4x32-10 counters (Salmon et al., SC 2011). The same seed gives the same numbers for any number of threads and on every processor.
@@ -836,6 +862,10 @@ class Generator:
         """
         The seed it started from.
         """
+def _apply_function(function: typing.Any, *args) -> typing.Any:
+    """
+    Runs function.forward and records function.backward.
+    """
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.

@@ -21,7 +21,7 @@ from engine._C import AutogradError, Generator, Tensor, dtype
 from engine.grad_mode import enable_grad, no_grad
 
 if TYPE_CHECKING:
-    from engine import nn, optim
+    from engine import autograd, nn, optim
 
 # The array API's constants.
 newaxis = None
@@ -35,8 +35,8 @@ _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
 
 
 def __getattr__(name: str) -> object:
-    # nn and optim load when first used: importing the engine stays quick.
-    if name in ("nn", "optim"):
+    # These load when first used: importing the engine stays quick.
+    if name in ("autograd", "nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
@@ -51,6 +51,7 @@ __all__ = [  # noqa: PLE0604
     "dtype",
     "enable_grad",
     "no_grad",
+    "autograd",
     "nn",
     "optim",
     "newaxis",

@@ -90,6 +90,7 @@ void bind_operators(py::module_& m, TensorClass& cls);
 void bind_indexing(TensorClass& cls);
 void bind_functions(py::module_& m, TensorClass& cls);
 void bind_autograd(py::module_& m, TensorClass& cls);
+void bind_function(py::module_& m);
 void bind_system(py::module_& m);
 void bind_nn(py::module_& m);
 void bind_random(py::module_& m);

@@ -43,6 +43,7 @@ PYBIND11_MODULE(_C, m) {
   bind_indexing(tensor);
   bind_functions(m, tensor);
   bind_autograd(m, tensor);
+  bind_function(m);
   bind_system(m);
   bind_random(m);
   bind_nn(m);
