@@ -21,7 +21,7 @@ from engine._C import AutogradError, Generator, Tensor, dtype
 from engine.grad_mode import enable_grad, no_grad
 
 if TYPE_CHECKING:
-    from engine import autograd, nn, optim
+    from engine import autograd, fft, linalg, nn, optim
 
 # The array API's constants.
 newaxis = None
@@ -30,13 +30,16 @@ pi = 3.141592653589793
 inf = float("inf")
 nan = float("nan")
 
+from engine import routines  # noqa: E402  (they use the constants)
+from engine.routines import *  # noqa: E402, F403
+
 # Messages name the user's line, not one of ours.
 _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
 
 
 def __getattr__(name: str) -> object:
     # These load when first used: importing the engine stays quick.
-    if name in ("autograd", "nn", "optim"):
+    if name in ("autograd", "fft", "linalg", "nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
@@ -45,6 +48,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [  # noqa: PLE0604
     *(name for name in vars(_C) if not name.startswith("_")),
+    *routines.__all__,
     "AutogradError",
     "Generator",
     "Tensor",
@@ -52,6 +56,8 @@ __all__ = [  # noqa: PLE0604
     "enable_grad",
     "no_grad",
     "autograd",
+    "fft",
+    "linalg",
     "nn",
     "optim",
     "newaxis",

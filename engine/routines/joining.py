@@ -71,9 +71,7 @@ def array_split(
         return _cut(x, [n // k + (i < n % k) for i in range(k)], a)
     cuts = [slice(p).indices(n)[1] for p in indices_or_sections]
     starts, ends = [0, *cuts], [*cuts, n]
-    return tuple(
-        narrow(x, a, s, max(0, e - s)) for s, e in zip(starts, ends, strict=True)
-    )
+    return tuple(narrow(x, a, s, max(0, e - s)) for s, e in zip(starts, ends, strict=True))
 
 
 def _check_some(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:

@@ -62,5 +62,5 @@ def differences(values: Tensor) -> Tensor:
     vectors are not defined, those of values need none."""
     apart = engine.expand_dims(values, -2) - engine.expand_dims(values, -1)
     same = apart == 0
-    return engine.where(same, engine.zeros((), dtype=apart.dtype),
-                        1.0 / engine.where(same, engine.ones((), dtype=apart.dtype), apart))  # fmt: skip
+    safe = engine.where(same, engine.ones((), dtype=apart.dtype), apart)
+    return engine.where(same, engine.zeros((), dtype=apart.dtype), 1.0 / safe)

@@ -19,9 +19,7 @@ from engine.routines.arguments import (
 )
 
 
-def moveaxis(
-    x: Tensor, source: int | Sequence[int], destination: int | Sequence[int], /
-) -> Tensor:
+def moveaxis(x: Tensor, source: int | Sequence[int], destination: int | Sequence[int], /) -> Tensor:
     """The axes `source` moved to the places `destination`, the others in their order; a view.
 
     Raises ValueError if the two differ in length or name an axis twice.

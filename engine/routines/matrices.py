@@ -70,8 +70,8 @@ def _squares(x: Tensor) -> Tensor:
 def _root(total: Tensor) -> Tensor:
     """Square root whose gradient at 0 is 0: a norm has no slope there, and no NaN either."""
     zero = total == 0
-    return engine.where(zero, engine.zeros((), dtype=total.dtype),
-                        engine.sqrt(engine.where(zero, engine.ones((), dtype=total.dtype), total)))  # fmt: skip
+    root = engine.sqrt(engine.where(zero, engine.ones((), dtype=total.dtype), total))
+    return engine.where(zero, engine.zeros((), dtype=total.dtype), root)
 
 
 def vector_norm(
@@ -106,9 +106,7 @@ def vector_norm(
     return engine.where(zero, engine.zeros((), dtype=total.dtype), root)
 
 
-def matrix_norm(
-    x: Tensor, /, *, keepdims: bool = False, ord: float | str | None = "fro"
-) -> Tensor:
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Tensor:
     """Norms of matrices, the last two axes.
 
     Args:

@@ -66,8 +66,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     a, b = one_axis("vecdot", axis, x1.ndim), one_axis("vecdot", axis, x2.ndim)
     if x1.shape[a] != x2.shape[b]:
         raise ValueError(
-            f"vecdot: axis {axis} of {x1.shape} has size {x1.shape[a]}, of {x2.shape} "
-            f"{x2.shape[b]}"
+            f"vecdot: axis {axis} of {x1.shape} has size {x1.shape[a]}, of {x2.shape} {x2.shape[b]}"
         )
     first, second = engine.moveaxis(x1, a, -1), engine.moveaxis(x2, b, -1)
     if is_complex(first.dtype):
@@ -151,9 +150,7 @@ def _plus(x: Tensor, product: Tensor, alpha: float, beta: float) -> Tensor:
     return product if beta == 0 else (x if beta == 1 else x * beta) + product
 
 
-def addmm(
-    x: Tensor, x1: Tensor, x2: Tensor, /, *, alpha: float = 1, beta: float = 1
-) -> Tensor:
+def addmm(x: Tensor, x1: Tensor, x2: Tensor, /, *, alpha: float = 1, beta: float = 1) -> Tensor:
     """beta * x + alpha * (x1 @ x2) for matrices; with beta 0 x is not read.
 
     >>> engine.addmm(engine.zeros(4), engine.ones((2, 3)), engine.ones((3, 4))).shape
@@ -162,9 +159,7 @@ def addmm(
     return _plus(x, mm(x1, x2), alpha, beta)
 
 
-def addmv(
-    x: Tensor, matrix: Tensor, v: Tensor, /, *, alpha: float = 1, beta: float = 1
-) -> Tensor:
+def addmv(x: Tensor, matrix: Tensor, v: Tensor, /, *, alpha: float = 1, beta: float = 1) -> Tensor:
     """beta * x + alpha * (matrix @ v); with beta 0 x is not read.
 
     >>> engine.addmv(engine.zeros(2), engine.ones((2, 3)), engine.ones(3)).shape
@@ -173,9 +168,7 @@ def addmv(
     return _plus(x, mv(matrix, v), alpha, beta)
 
 
-def baddbmm(
-    x: Tensor, x1: Tensor, x2: Tensor, /, *, alpha: float = 1, beta: float = 1
-) -> Tensor:
+def baddbmm(x: Tensor, x1: Tensor, x2: Tensor, /, *, alpha: float = 1, beta: float = 1) -> Tensor:
     """beta * x + alpha * (x1 @ x2) for batches of matrices; with beta 0 x is not read.
 
     >>> engine.baddbmm(engine.zeros(4), engine.ones((5, 2, 3)), engine.ones((5, 3, 4))).shape
@@ -230,7 +223,9 @@ def _parse(equation: str, operands: Sequence[Tensor]) -> tuple[list[list[str]], 
         out = dotted + sorted(c for c in set(every) if c.isalpha() and every.count(c) == 1)
     known = {c for names in labels for c in names}
     if len(set(out)) != len(out) or not set(out) <= known:
-        raise ValueError(f"einsum: the result {wanted!r} of {equation!r} repeats or invents a label")
+        raise ValueError(
+            f"einsum: the result {wanted!r} of {equation!r} repeats or invents a label"
+        )
     return labels, out
 
 
@@ -242,7 +237,9 @@ def _without_repeats(t: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
         first = names.index(c)
         second = names.index(c, first + 1)
         if t.shape[first] != t.shape[second]:
-            raise ValueError(f"einsum: label {c!r} has sizes {t.shape[first]} and {t.shape[second]}")
+            raise ValueError(
+                f"einsum: label {c!r} has sizes {t.shape[first]} and {t.shape[second]}"
+            )
         t = engine.diagonal(t, 0, first, second)
         names = [*names[:first], *names[first + 1 : second], *names[second + 1 :], c]
     return t, names

@@ -58,7 +58,7 @@ def digitize(x: Tensor, bins: Tensor, *, right: bool = False) -> Tensor:
     check_tensor("digitize", x, bins)
     exactly_ndim("digitize", bins, 1)
     if bins.shape[0] > 1 and bool(bins[0] > bins[-1]):
-        found = searchsorted(engine.flip(bins), x, side="left" if not right else "right")
+        found = searchsorted(engine.flip(bins), x, side="left" if right else "right")
         return bins.shape[0] - found
     return searchsorted(bins, x, side="left" if right else "right")
 
