@@ -39,8 +39,8 @@ def _quantile(
     x = as_floating(x)
     if method not in _FRACTIONS:
         raise ValueError(f"{name}: method is {method!r}; expected one of {', '.join(_FRACTIONS)}")
-    share = (q.detach() if isinstance(q, Tensor) else engine.asarray(q)).astype(engine.float64)
-    levels = share.numpy()
+    levels = np.asarray(q.detach().numpy() if isinstance(q, Tensor) else q, np.float64)
+    share = engine.asarray(levels)
     if levels.ndim > 1 or not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError(f"{name}: expected q in [0, 1], a number or a vector, got {levels}")
     axes = many_axes(name, axis, x.ndim)

@@ -150,7 +150,7 @@ def logsumexp(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Ten
     return y if keepdims else engine.squeeze(y, axes)
 
 
-def amax(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def amax(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """max under numpy's old name.
 
     >>> engine.amax(engine.asarray([1, 3]))
@@ -160,7 +160,7 @@ def amax(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return engine.max(x, axis=axis, keepdims=keepdims)
 
 
-def amin(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def amin(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """min under numpy's old name.
 
     >>> engine.amin(engine.asarray([1, 3]))
