@@ -8,8 +8,8 @@ import numpy as np
 
 from tests.op_specs import (
     ANY,
-    FLOATS,
     FLOAT32_64,
+    FLOATS,
     NUMBERS,
     Op,
     apart,
@@ -203,7 +203,8 @@ def _picking() -> list[Op]:
             s(real(0), 0, np.zeros(0, int), real(0))], MOVED,
            errors=[((*outside[0], np.ones((1, 2))), *outside[1:])]),
         Op("take_along_axis", lambda x, i, axis=-1: np.take_along_axis(x, i, axis),
-           [s(x, at[:1].repeat(3, 0)), s(x, at[:1], axis=0), s(x, np.array([[0], [3], [1]]))], MOVED,
+           [s(x, at[:1].repeat(3, 0)), s(x, at[:1], axis=0), s(x, np.array([[0], [3], [1]]))],
+           MOVED,
            errors=[((np.ones((2, 2)), np.array([0])), ValueError, "number of dimensions"),
                    ((np.ones(2), np.array([2])), IndexError, "2")]),
         Op("put_along_axis", lambda x, i, v, axis=-1: _scatter(x, axis, i, np.broadcast_to(

@@ -128,8 +128,11 @@ def _average(x, axis=None, weights=None, keepdims=False):
 
 
 def _logsumexp(x, axis=None, keepdims=False):
-    return np.logaddexp.reduce(x, axis, keepdims=keepdims) if axis is not None else (
-        np.logaddexp.reduce(x.reshape(-1), 0).reshape((1,) * x.ndim if keepdims else ()))  # fmt: skip
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    top = np.max(x, axis=axes, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    y = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=True)) + top
+    return y if keepdims else np.squeeze(y, axes)
 
 
 def _plain(function):
@@ -342,7 +345,8 @@ PRODUCTS = [
        errors=[((np.ones(2), np.ones(3)), ValueError, "size 2")]),
     Op("outer", np.outer, [s(real(3), real(2, 2))], BOTH),
     Op("inner", np.inner, [s(real(2, 3), real(4, 3)), s(real(), real(3))], BOTH),
-    Op("dot", np.dot, [s(A, B), s(real(3), real(3)), s(real(), real(3)), s(A, real(2, 4, 3))], BOTH),
+    Op("dot", np.dot, [s(A, B), s(real(3), real(3)), s(real(), real(3)), s(A, real(2, 4, 3))],
+       BOTH),
     Op("mv", np.matmul, [s(A, real(4))], BOTH,
        errors=[((np.ones(2), np.ones(2)), ValueError, "2 dimensions")]),
     Op("mm", np.matmul, [s(A, B)], BOTH,

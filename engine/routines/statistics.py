@@ -14,7 +14,6 @@ from engine.routines.arguments import (
     check_floating,
     check_tensor,
     exactly_ndim,
-    is_complex,
     many_axes,
     one_axis,
 )
@@ -52,17 +51,6 @@ def _with_initial(y: Tensor, axis: int, value: int) -> Tensor:
     return engine.concat([engine.full(shape, value, dtype=y.dtype), y], axis=axis)
 
 
-def _by_doubling(x: Tensor, axis: int) -> Tensor:
-    """Running products in log2(n) steps: complex numbers have no native scan of products."""
-    n, step = x.shape[axis], 1
-    while step < n:
-        head = engine.narrow(x, axis, 0, step)
-        tail = engine.narrow(x, axis, step, n - step) * engine.narrow(x, axis, 0, n - step)
-        x = engine.concat([head, tail], axis=axis)
-        step *= 2
-    return x
-
-
 def cumulative_sum(
     x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None,
     include_initial: bool = False,
@@ -77,11 +65,7 @@ def cumulative_sum(
     Tensor([1, 3, 6], dtype=int64)
     """
     x, a = _scanned("cumulative_sum", x, axis, dtype)
-    if is_complex(x.dtype):
-        unit = engine.asarray(1j, dtype=x.dtype)
-        y = engine.cumsum(engine.real(x), a) + engine.cumsum(engine.imag(x), a) * unit
-    else:
-        y = engine.cumsum(x, a, dtype=dtype)
+    y = engine.cumsum(x, a, dtype=dtype)
     return _with_initial(y, a, 0) if include_initial else y
 
 
@@ -99,7 +83,7 @@ def cumulative_prod(
     Tensor([1, 2, 6], dtype=int64)
     """
     x, a = _scanned("cumulative_prod", x, axis, dtype)
-    y = _by_doubling(x, a) if is_complex(x.dtype) else engine.cumprod(x, a, dtype=dtype)
+    y = engine.cumprod(x, a, dtype=dtype)
     return _with_initial(y, a, 1) if include_initial else y
 
 

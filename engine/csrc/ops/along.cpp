@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "autograd/node.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
@@ -151,6 +152,11 @@ Tensor scatter(const Tensor& t, int64_t axis, const Tensor& index, const Tensor&
 Tensor scatter_add(const Tensor& t, int64_t axis, const Tensor& index, const Tensor& source) {
   const int a = checked_axis("scatter_add", t, axis, index);
   check<TypeError>(!is_bool(t.dtype()), "scatter_add: expected numbers, got bool");
+  if (is_complex(t.dtype())) {
+    const Tensor s = astype(source, t.dtype());
+    return join_parts(scatter_add(real(t), a, index, real(s)),
+                      scatter_add(imag(t), a, index, imag(s)));
+  }
   Tensor out = place("scatter_add", scatter_add_kernel, t, a, index, source);
   if (needs_grad(t, source)) {
     record("scatter_add", {t, source}, {out},

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "autograd/node.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
@@ -59,10 +60,20 @@ Tensor backward_scan(const Tensor& a, const Tensor& b, int axis) {
       linear_scan(reversed(shifted(a, axis, false, 0), axis), reversed(b, axis), axis), axis);
 }
 
+// Running products of complex numbers, in log2(n) steps: no kernel knows them.
+Tensor products_by_doubling(Tensor x, int axis) {
+  const int64_t n = x.shape()[axis];
+  for (int64_t step = 1; step < n; step *= 2) {
+    const Tensor head = slice(x, axis, 0, step, 1);
+    const Tensor tail = slice(x, axis, step, n - step, 1) * slice(x, axis, 0, n - step, 1);
+    x = concat({head, tail}, axis);
+  }
+  return x;
+}
+
 Sorted extreme(const char* name, const ScanKernel& kernel, const Tensor& t, int64_t axis) {
   const int a = checked_axis(name, t, axis);
-  check<TypeError>(is_floating(t.dtype()) || is_integral(t.dtype()) || is_bool(t.dtype()), name,
-                   ": expected a dtype whose values have an order, got ", dtype_name(t.dtype()));
+  check_ordered(name, t);
   Sorted out;
   {
     GradMode off(false);
@@ -73,7 +84,7 @@ Sorted extreme(const char* name, const ScanKernel& kernel, const Tensor& t, int6
     args.indices = out.indices.data<int64_t>();
     if (in.numel() > 0) kernel.on(t.device().type)(args, t.dtype());
   }
-  if (is_floating(t.dtype()) && needs_grad(t)) {
+  if (needs_grad(t)) {
     record(name, {t}, {out.values},
            [a, si = Saved(out.indices), shape = t.shape(), dtype = t.dtype()](Backward& bw) {
              bw.set(0, scatter_add(zeros(shape, dtype), a, si.get(), bw.grad()));
@@ -88,6 +99,9 @@ Tensor cumsum(const Tensor& t, int64_t axis, std::optional<DType> dtype) {
   const int a = checked_axis("cumsum", t, axis);
   const Tensor x = astype(t, dtype.value_or(widened(t.dtype())));
   check<TypeError>(!is_bool(x.dtype()), "cumsum: bool cannot hold the sums; use an integer dtype");
+  if (is_complex(x.dtype())) {
+    return join_parts(cumsum(real(x), a, {}), cumsum(imag(x), a, {}));
+  }
   Tensor out = run(cumsum_kernel, x, a);
   if (needs_grad(x)) {
     record("cumsum", {x}, {out}, [a](Backward& bw) {
@@ -102,6 +116,7 @@ Tensor cumprod(const Tensor& t, int64_t axis, std::optional<DType> dtype) {
   const Tensor x = astype(t, dtype.value_or(widened(t.dtype())));
   check<TypeError>(!is_bool(x.dtype()),
                    "cumprod: bool cannot hold the products; use an integer dtype");
+  if (is_complex(x.dtype())) return products_by_doubling(x, a);
   Tensor out = run(cumprod_kernel, x, a);
   if (needs_grad(x) && x.numel() > 0) {
     record("cumprod", {x}, {out}, [a, sx = Saved(x)](Backward& bw) {

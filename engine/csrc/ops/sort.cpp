@@ -4,19 +4,15 @@
 #include "autograd/node.h"
 #include "kernels/along.h"
 #include "kernels/order.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
 namespace {
 
-void expect_order(const char* op, const Tensor& t) {
-  check<TypeError>(is_floating(t.dtype()) || is_integral(t.dtype()) || is_bool(t.dtype()), op,
-                   ": expected a dtype whose values have an order, got ", dtype_name(t.dtype()));
-}
-
 Sorted run(const char* op, const Tensor& t, int64_t axis, int64_t keep, bool descending,
            bool with_indices) {
-  expect_order(op, t);
+  check_ordered(op, t);
   const int a = t.ndim() == 0 ? 0 : normalize_axis(op, axis, t.ndim());
   Sorted out;
   {
@@ -81,8 +77,8 @@ Sorted topk(const Tensor& t, int64_t k, int64_t axis, bool largest) {
 }
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
-  expect_order("searchsorted", sorted);
-  expect_order("searchsorted", values);
+  check_ordered("searchsorted", sorted);
+  check_ordered("searchsorted", values);
   check(sorted.ndim() == 1, "searchsorted: expected sorted values of 1 dimension, got shape ",
         to_string(sorted.shape()));
   GradMode off(false);

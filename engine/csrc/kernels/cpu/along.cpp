@@ -29,23 +29,8 @@ ZOO_INLINE char* element(const AlongArgs& a, char* row, int64_t position) {
   return row + (i < 0 ? i + a.size : i) * a.step;
 }
 
-struct Sixteen {
-  uint64_t low, high;
-};
-
-template <class F>
-void visit_size(DType dtype, F f) {
-  switch (itemsize(dtype)) {
-    case 1: return f.template operator()<uint8_t>();
-    case 2: return f.template operator()<uint16_t>();
-    case 4: return f.template operator()<uint32_t>();
-    case 8: return f.template operator()<uint64_t>();
-    default: return f.template operator()<Sixteen>();
-  }
-}
-
 void gather_cpu(const AlongArgs& a, DType dtype) {
-  visit_size(dtype, [&]<class Bits>() {
+  visit_bits(dtype, [&]<class Bits>() {
     parallel_for(0, a.rows * a.count, 8192, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end;) {
         char* row = row_of(a, i / a.count);
@@ -72,7 +57,7 @@ void place(const AlongArgs& a, Body body) {
 }
 
 void scatter_cpu(const AlongArgs& a, DType dtype) {
-  visit_size(dtype, [&]<class Bits>() {
+  visit_bits(dtype, [&]<class Bits>() {
     place<Bits>(a, [](Bits& to, const Bits& from) { to = from; });
   });
 }
