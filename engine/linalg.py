@@ -10,6 +10,7 @@ from __future__ import annotations
 from engine._C import matmul
 from engine.routines.diagonals import trace
 from engine.routines.eigen import eig, eigh, eigvals, eigvalsh, svd, svdvals
+from engine.routines.lu import lu
 from engine.routines.manipulation import matrix_transpose
 from engine.routines.matrices import (
     cond,
@@ -40,7 +41,7 @@ from engine.routines.solving import (
 
 __all__ = [
     "cholesky", "cholesky_solve", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "inv", "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "eigvalsh", "inv", "lstsq", "lu", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
     "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet",
     "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip

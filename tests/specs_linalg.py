@@ -86,6 +86,28 @@ FACTORISATIONS = [
        BOTH, errors=[VECTOR]),
 ]  # fmt: skip
 
+
+def _lu(x):
+    """Doolittle's algorithm, a matrix at a time."""
+    if x.ndim > 2:
+        return tuple(np.stack(t) for t in zip(*(_lu(m) for m in x), strict=True))
+    m, n = x.shape
+    k = min(m, n)
+    order, a = list(range(m)), x.copy()
+    for j in range(k):
+        best = max(range(j, m), key=lambda i: abs(a[i, j]))
+        a[[j, best]], order[j], order[best] = a[[best, j]], order[best], order[j]
+        for i in range(j + 1, m):
+            a[i, j] /= a[j, j]
+            a[i, j + 1 :] -= a[i, j] * a[j, j + 1 :]
+    return np.eye(m)[:, order], (np.tril(a, -1) + np.eye(m, n))[:, :k], np.triu(a)[:k]
+
+
+FACTORISATIONS += [
+    Op("linalg.lu", _lu, [s(well(3, 3)), s(well(2, 3, 3)), s(tall(4, 2)), s(tall(2, 4)),
+                          s(well(3, 3)[::-1].copy())], BOTH, errors=[VECTOR, INTEGERS]),
+]  # fmt: skip
+
 SOLVING = [
     Op("linalg.inv", np.linalg.inv, [s(well(3, 3)), s(well(2, 2, 4, 4)), s(np.zeros((0, 3, 3)))],
        BOTH, errors=[NOT_SQUARE, INTEGERS, SINGULAR]),

@@ -122,13 +122,15 @@ def roll(x: Tensor, /, shift: int | Sequence[int], *, axis: Axes = None) -> Tens
         axes = axes * len(shifts)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: {len(shifts)} shifts {shift} for {len(axes)} axes {axis}")
+    moved = False
     for by, a in zip(shifts, axes, strict=True):
         a = one_axis("roll", a, x.ndim)
         n = x.shape[a]
         cut = (n - by) % n if n else 0
         if cut:
             x = engine.concat([narrow(x, a, cut, n - cut), narrow(x, a, 0, cut)], axis=a)
-    return x.clone()
+            moved = True
+    return x if moved else x.clone()
 
 
 def tile(x: Tensor, repetitions: Sequence[int], /) -> Tensor:
