@@ -93,12 +93,12 @@ Saved::Saved(const Tensor& input) {
   if (grad_fn_) output_nr_ = input.impl()->meta->output_nr;
 }
 
-Saved Saved::output(const Tensor& result) {
+Saved Saved::output(const Tensor& result, int output_nr) {
   Saved saved;
   saved.version_ = result.storage()->version();
   saved.tensor_ = alias(result);
   saved.is_output_ = true;
-  saved.output_nr_ = 0;
+  saved.output_nr_ = output_nr;
   return saved;
 }
 

@@ -93,7 +93,7 @@ class Saved {
   explicit Saved(const Tensor& input);
   // A result of the operation: its grad_fn is the node that saves it, so keeping it as it is
   // would make a cycle.
-  static Saved output(const Tensor& result);
+  static Saved output(const Tensor& result, int output_nr = 0);
 
   // Valid while the node that saved it runs.
   Tensor get() const;

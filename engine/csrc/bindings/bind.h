@@ -2,6 +2,7 @@
 // are bound.
 #pragma once
 
+#include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -49,6 +50,12 @@ struct ReprText {
     return out << py::cast<std::string>(py::repr(text.object)).substr(0, 80);
   }
 };
+
+// Device objects, t.device.
+struct PyDevice {
+  Device value;
+};
+Device device_from(py::handle h);  // None, a device or its name
 
 // Notes the line of the user's program that is running, for backward's messages.
 void capture_location();
@@ -128,6 +135,8 @@ Axes to_axes(const AxesArg& arg);
 using ShapeArg = std::variant<int64_t, std::vector<int64_t>>;
 Dims to_dims(const ShapeArg& arg);
 
+// astype for the user's own calls: complex numbers do not lose their imaginary part in silence.
+Tensor convert(const Tensor& t, DType dtype);
 // A tensor, or a number or array that meets `like` in an operation; nullopt if it is neither.
 std::optional<Tensor> to_operand(py::handle h, const Tensor& like);
 // Anything engine.asarray takes.
@@ -135,17 +144,23 @@ Tensor to_tensor(py::handle h, std::optional<DType> dtype = {}, std::optional<bo
 
 // One per file of bindings.
 void bind_dtypes(py::module_& m);
+void bind_device(py::module_& m);
+void bind_dlpack(py::module_& m, TensorClass& cls);
 void bind_location(py::module_& m);
+void bind_memory(py::module_& m);
 TensorClass bind_tensor(py::module_& m);
 void bind_numpy(py::module_& m, TensorClass& cls);
 void bind_operators(py::module_& m, TensorClass& cls);
+void bind_complex(py::module_& m, TensorClass& cls);
 void bind_indexing(TensorClass& cls);
 void bind_functions(py::module_& m, TensorClass& cls);
 void bind_autograd(py::module_& m, TensorClass& cls);
+void bind_function(py::module_& m);
 void bind_system(py::module_& m);
 void bind_nn(py::module_& m);
 void bind_random(py::module_& m);
 void bind_optim(py::module_& m);
+void bind_order(py::module_& m);
 
 }  // namespace zoo
 

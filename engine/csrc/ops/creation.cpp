@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/pointwise.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
@@ -44,6 +45,11 @@ T element_of(double value) {
 }  // namespace
 
 Tensor fill_(const Tensor& t, double value) {
+  if (is_complex(t.dtype())) {
+    fill_(complex_part(t, 0), value);
+    fill_(complex_part(t, 1), 0);
+    return t;
+  }
   visit_dtype(t.dtype(), [&]<class T>() {
     const T element = element_of<T>(value);
     fill_kernel.on(t.device().type)(make_loop(t.shape(), {&t}), t.dtype(), &element);
@@ -73,8 +79,24 @@ Tensor arange(double start, double stop, double step, DType dtype) {
   return generate(n, dtype, [=](int64_t i) { return start + static_cast<double>(i) * step; });
 }
 
+Tensor arange_whole(int64_t start, int64_t stop, int64_t step, DType dtype) {
+  check(step != 0, "arange: expected a step other than 0");
+  // Unsigned: the distance of two int64 may exceed an int64.
+  const auto distance = static_cast<uint64_t>(step > 0 ? stop : start) -
+                        static_cast<uint64_t>(step > 0 ? start : stop);
+  const uint64_t by = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  const bool none = step > 0 ? stop <= start : stop >= start;
+  const uint64_t n = none ? 0 : (distance - 1) / by + 1;
+  return generate(static_cast<int64_t>(n), dtype, [=](int64_t i) {
+    return static_cast<int64_t>(static_cast<uint64_t>(start) +
+                                static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
+  });
+}
+
 Tensor linspace(double start, double stop, int64_t num, DType dtype, bool endpoint) {
   check(num >= 0, "linspace: expected num >= 0, got ", num);
+  check<TypeError>(is_floating(dtype), "linspace: expected a floating-point dtype, got ",
+                   dtype_name(dtype));
   const int64_t intervals = endpoint ? num - 1 : num;
   const double step = intervals > 0 ? (stop - start) / static_cast<double>(intervals) : 0;
   return generate(num, dtype, [=](int64_t i) {
@@ -84,6 +106,7 @@ Tensor linspace(double start, double stop, int64_t num, DType dtype, bool endpoi
 
 Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype) {
   Tensor t = zeros({rows, columns}, dtype);
+  if (k >= columns || k <= -rows) return t;
   const Tensor d = diagonal(t, k, 0, 1);
   fill_(d, 1);
   return t;

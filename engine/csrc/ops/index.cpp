@@ -2,6 +2,7 @@
 // select, and repeated integers add up in the gradient.
 #include "autograd/node.h"
 #include "kernels/index.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 #include "ops/view.h"
 
@@ -72,7 +73,11 @@ Parsed parse(const Tensor& t, const std::vector<Index>& given) {
         break;
       }
       case Index::Kind::kTensor:
-        if (is_bool(i.tensor.dtype())) {
+        if (is_bool(i.tensor.dtype()) && i.tensor.ndim() == 0) {
+          // One truth for all: a new axis, of which it selects the one place or none.
+          p.view = expand_dims(p.view, axis);
+          add(zeros({*detach(i.tensor).data<bool>() ? 1 : 0}, DType::kI64));
+        } else if (is_bool(i.tensor.dtype())) {
           for (int d = 0; d < i.tensor.ndim(); ++d) {
             check<IndexError>(i.tensor.shape()[d] == p.view.shape()[axis + d],
                               "index: a boolean mask of shape ", to_string(i.tensor.shape()),
@@ -200,6 +205,10 @@ Tensor index(const Tensor& t, const std::vector<Index>& indices) {
 namespace {
 
 Tensor accumulate(const Tensor& g, const Dims& base_shape, const std::vector<Index>& indices) {
+  if (is_complex(g.dtype())) {
+    return join_parts(accumulate(real(g), base_shape, indices),
+                      accumulate(imag(g), base_shape, indices));
+  }
   Tensor base = zeros(base_shape, g.dtype(), g.device());
   {
     GradMode off(false);
@@ -220,7 +229,10 @@ Tensor accumulate(const Tensor& g, const Dims& base_shape, const std::vector<Ind
 }  // namespace
 
 void set_index(const Tensor& t, const std::vector<Index>& indices, const Tensor& value) {
-  const bool records = needs_grad(t, value) && is_floating(t.dtype());
+  const bool records = needs_grad(t, value) && is_differentiable(t.dtype());
+  check<TypeError>(is_complex(t.dtype()) || !is_complex(value.dtype()), "setitem: ",
+                   dtype_name(t.dtype()), " cannot hold ", dtype_name(value.dtype()),
+                   " numbers; take real, imag or abs first");
   check_inplace("setitem", t, records);
   {
     GradMode off(false);
