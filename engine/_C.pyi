@@ -12,6 +12,7 @@ import typing
 
 __all__: list[str] = [
     "AutogradError",
+    "Device",
     "Generator",
     "Tensor",
     "abs",
@@ -25,6 +26,7 @@ __all__: list[str] = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
     "asarray",
     "asin",
     "asinh",
@@ -36,19 +38,30 @@ __all__: list[str] = [
     "bernoulli",
     "bfloat16",
     "bitwise_and",
+    "bitwise_left_shift",
     "bitwise_or",
+    "bitwise_right_shift",
     "bitwise_xor",
     "bool",
     "broadcast_to",
     "ceil",
     "clip",
+    "complex128",
+    "complex64",
     "concat",
+    "conj",
     "conv2d",
+    "copysign",
     "cos",
     "cosh",
     "cpu_isa",
     "cross_entropy",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "diagonal",
+    "digamma",
     "divide",
     "dropout",
     "dtype",
@@ -59,7 +72,10 @@ __all__: list[str] = [
     "empty_like",
     "equal",
     "erf",
+    "erfc",
+    "erfinv",
     "exp",
+    "exp2",
     "expand_dims",
     "expm1",
     "eye",
@@ -69,9 +85,12 @@ __all__: list[str] = [
     "float64",
     "floor",
     "floor_divide",
+    "from_dlpack",
     "from_numpy",
     "full",
     "full_like",
+    "gather",
+    "gcd",
     "gelu",
     "gelu_tanh",
     "get_conv_algorithm",
@@ -82,6 +101,9 @@ __all__: list[str] = [
     "greater",
     "greater_equal",
     "hypot",
+    "i0",
+    "i1",
+    "imag",
     "int16",
     "int32",
     "int64",
@@ -91,10 +113,13 @@ __all__: list[str] = [
     "isinf",
     "isnan",
     "layer_norm",
+    "lcm",
     "leaky_relu",
     "less",
     "less_equal",
+    "lgamma",
     "linear",
+    "linear_scan",
     "linspace",
     "log",
     "log10",
@@ -102,10 +127,12 @@ __all__: list[str] = [
     "log2",
     "log_softmax",
     "logaddexp",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
     "manual_seed",
     "matmul",
     "max",
@@ -124,6 +151,7 @@ __all__: list[str] = [
     "ones",
     "ones_like",
     "permute_dims",
+    "polygamma",
     "pow",
     "prod",
     "promote_types",
@@ -131,6 +159,7 @@ __all__: list[str] = [
     "randint",
     "randn",
     "randperm",
+    "real",
     "reciprocal",
     "relu",
     "remainder",
@@ -139,6 +168,8 @@ __all__: list[str] = [
     "round",
     "rsqrt",
     "scale_grads",
+    "scatter",
+    "scatter_add",
     "set_conv_algorithm",
     "set_grad_enabled",
     "set_num_threads",
@@ -146,10 +177,13 @@ __all__: list[str] = [
     "sgd_step",
     "sigmoid",
     "sign",
+    "signbit",
     "silu",
     "sin",
+    "sinc",
     "sinh",
     "softmax",
+    "sort",
     "sqrt",
     "square",
     "squeeze",
@@ -170,6 +204,7 @@ __all__: list[str] = [
     "uniform_",
     "var",
     "where",
+    "xlogy",
     "zeros",
     "zeros_like",
 ]
@@ -188,6 +223,11 @@ class dtype:
     def __reduce__(self) -> tuple: ...
     def __repr__(self) -> str: ...
     @property
+    def is_complex(self) -> builtins.bool:
+        """
+        Whether it is complex64 or complex128.
+        """
+    @property
     def is_floating_point(self) -> builtins.bool:
         """
         Whether it is one of the float dtypes.
@@ -203,6 +243,30 @@ class dtype:
         Its name, 'float32'.
         """
 
+class Device:
+    """
+    Where a tensor's elements live. It equals its name.
+
+    >>> engine.zeros(2).device == 'cpu'
+    True
+    """
+    def __eq__(self, arg0: typing.Any) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __init__(self, name: typing.Any) -> None: ...
+    def __reduce__(self) -> tuple: ...
+    def __repr__(self) -> str: ...
+    def __str__(self) -> str: ...
+    @property
+    def index(self) -> int:
+        """
+        Which of the devices of that type.
+        """
+    @property
+    def type(self) -> str:
+        """
+        'cpu' or 'cuda'.
+        """
+
 DType: typing.TypeAlias = dtype
 
 class Tensor:
@@ -216,12 +280,48 @@ class Tensor:
     """
 
     __array_priority__: typing.ClassVar[int] = 1000
-    __array_ufunc__ = None
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: typing.Any) -> Tensor: ...
     def __and__(self, other: typing.Any) -> Tensor: ...
     def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any: ...
+    def __array_namespace__(self, *, api_version: str | None = None) -> typing.Any:
+        """
+        The namespace of functions for this tensor: the module engine.
+
+            Raises ValueError for a version of the standard that it does not follow.
+
+        """
+    def __array_ufunc__(
+        self, ufunc: typing.Any, method: str, *inputs: typing.Any, **kwargs: typing.Any
+    ) -> typing.Any:
+        """
+        numpy's functions on tensors, so that ``numpy.exp(t)`` is ``engine.exp(t)``.
+
+            A ufunc that the engine has under its own name gives a tensor, recorded as ever. Any other, and
+            every method such as ``reduce``, runs in numpy on the tensors' memory and gives numpy arrays;
+            it raises AutogradError if a tensor requires gradients, which would be lost. With ``out=`` a
+            numpy array numpy writes into that.
+
+        """
     def __bool__(self) -> builtins.bool: ...
+    def __complex__(self) -> typing.Any: ...
+    def __copy__(self) -> Tensor: ...
+    def __deepcopy__(self, memo: dict[int, typing.Any]) -> Tensor: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: typing.Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: builtins.bool | None = None,
+    ) -> typing.Any:
+        """
+        A DLPack capsule over this tensor's memory, or a copy's. Raises BufferError where gradients are required or the device is another.
+        """
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """
+        DLPack's pair of numbers for the device: (1, 0), the CPU.
+        """
     def __eq__(self, arg0: typing.Any) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> float: ...
     def __floordiv__(self, other: typing.Any) -> Tensor: ...
@@ -230,19 +330,26 @@ class Tensor:
     def __gt__(self, arg0: typing.Any) -> Tensor: ...
     def __hash__(self) -> int: ...
     def __iadd__(self, other: typing.Any) -> Tensor: ...
+    def __iand__(self, other: typing.Any) -> Tensor: ...
     def __ifloordiv__(self, other: typing.Any) -> Tensor: ...
+    def __ilshift__(self, other: typing.Any) -> Tensor: ...
+    def __imatmul__(self, other: typing.Any) -> Tensor: ...
     def __imod__(self, other: typing.Any) -> Tensor: ...
     def __imul__(self, other: typing.Any) -> Tensor: ...
     def __index__(self) -> int: ...
     def __init__(self, t: Tensor) -> None: ...
     def __int__(self) -> int: ...
     def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: typing.Any) -> Tensor: ...
     def __ipow__(self, other: typing.Any) -> Tensor: ...
+    def __irshift__(self, other: typing.Any) -> Tensor: ...
     def __isub__(self, other: typing.Any) -> Tensor: ...
     def __iter__(self) -> collections.abc.Iterator: ...
     def __itruediv__(self, other: typing.Any) -> Tensor: ...
+    def __ixor__(self, other: typing.Any) -> Tensor: ...
     def __le__(self, arg0: typing.Any) -> Tensor: ...
     def __len__(self) -> int: ...
+    def __lshift__(self, other: typing.Any) -> Tensor: ...
     def __lt__(self, arg0: typing.Any) -> Tensor: ...
     def __matmul__(self, other: typing.Any) -> Tensor: ...
     def __mod__(self, other: typing.Any) -> Tensor: ...
@@ -254,13 +361,17 @@ class Tensor:
     def __pow__(self, other: typing.Any) -> Tensor: ...
     def __radd__(self, other: typing.Any) -> Tensor: ...
     def __rand__(self, other: typing.Any) -> Tensor: ...
+    def __reduce_ex__(self, protocol: int) -> typing.Any: ...
     def __repr__(self) -> str: ...
     def __rfloordiv__(self, other: typing.Any) -> Tensor: ...
+    def __rlshift__(self, other: typing.Any) -> Tensor: ...
     def __rmatmul__(self, other: typing.Any) -> Tensor: ...
     def __rmod__(self, other: typing.Any) -> Tensor: ...
     def __rmul__(self, other: typing.Any) -> Tensor: ...
     def __ror__(self, other: typing.Any) -> Tensor: ...
     def __rpow__(self, other: typing.Any) -> Tensor: ...
+    def __rrshift__(self, other: typing.Any) -> Tensor: ...
+    def __rshift__(self, other: typing.Any) -> Tensor: ...
     def __rsub__(self, other: typing.Any) -> Tensor: ...
     def __rtruediv__(self, other: typing.Any) -> Tensor: ...
     def __rxor__(self, other: typing.Any) -> Tensor: ...
@@ -358,7 +469,7 @@ class Tensor:
         """
     def astype(self, dtype: DType) -> Tensor:
         """
-        A copy with elements of another dtype.
+        A copy with elements of another dtype. Raises TypeError from complex to real numbers: take real, imag or abs.
         """
     def atan(self) -> Tensor:
         """
@@ -417,6 +528,13 @@ class Tensor:
         """
         A copy; gradients flow through it.
         """
+    def conj(self) -> Tensor:
+        """
+        Complex conjugate: the sign of the imaginary part changed. A real tensor is returned as it is.
+
+        >>> engine.conj(engine.asarray([1 + 2j])).tolist()
+        [(1-2j)]
+        """
     def contiguous(self, memory_format: str = "contiguous") -> Tensor:
         """
         This tensor if its memory has that order ('contiguous' or 'channels_last'), else a copy that has.
@@ -461,6 +579,18 @@ class Tensor:
         """
         A diagonal of two axes, as the last axis of a view.
         """
+    def digamma(self) -> Tensor:
+        """
+        Derivative of lgamma(x); NaN at negative integers, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.digamma(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def div_(self, other: typing.Any) -> typing.Any:
         """
         Divides this tensor by other in place.
@@ -477,6 +607,30 @@ class Tensor:
         >>> engine.erf(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def erfc(self) -> Tensor:
+        """
+        1 - erf(x), exact where that is near 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.erfc(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def erfinv(self) -> Tensor:
+        """
+        The number whose error function is x, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.erfinv(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def exp(self) -> Tensor:
         """
         e to the power x, elementwise.
@@ -487,6 +641,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.exp(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def exp2(self) -> Tensor:
+        """
+        2 to the power x, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.exp2(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def expand_dims(self, axis: int = 0) -> Tensor:
@@ -557,9 +723,37 @@ class Tensor:
         >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def i0(self) -> Tensor:
+        """
+        Modified Bessel function of the first kind, order 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.i0(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def i1(self) -> Tensor:
+        """
+        Modified Bessel function of the first kind, order 1, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.i1(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def is_contiguous(self, memory_format: str = "contiguous") -> builtins.bool:
         """
         Whether memory is in row-major order, or with 'channels_last' in NHWC order.
+        """
+    def is_shared(self) -> builtins.bool:
+        """
+        Whether other processes can see this tensor's memory: see share_memory_.
         """
     def isfinite(self) -> Tensor:
         """
@@ -591,6 +785,18 @@ class Tensor:
     def item(self) -> typing.Any:
         """
         The single element as a Python number.
+        """
+    def lgamma(self) -> Tensor:
+        """
+        Logarithm of |gamma(x)|, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.lgamma(engine.asarray([0.5, 1.0])).shape
+        (2,)
         """
     def log(self) -> Tensor:
         """
@@ -648,6 +854,18 @@ class Tensor:
 
         >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
         bool
+        """
+    def logit(self) -> Tensor:
+        """
+        log(x / (1 - x)), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.logit(engine.asarray([0.5, 1.0])).shape
+        (2,)
         """
     def max(
         self,
@@ -774,6 +992,19 @@ class Tensor:
         >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def share_memory_(self) -> Tensor:
+        """
+        Moves this tensor's elements to memory that processes share, and returns the tensor.
+
+            After that, sending it through a queue or to a pool of multiprocessing copies nothing: the other
+            process has a tensor over the same memory. Do it before making views: raises ValueError when
+            other tensors look at the memory. A leaf may require gradients; the gradient is not shared.
+
+            >>> t = engine.zeros((2, 3)).share_memory_()
+            >>> t.is_shared()
+            True
+
+        """
     def sigmoid(self) -> Tensor:
         """
         1 / (1 + exp(-x)), elementwise.
@@ -798,6 +1029,15 @@ class Tensor:
         >>> engine.sign(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def signbit(self) -> Tensor:
+        """
+        Whether the sign of x is negative, -0.0 and NaN included, elementwise.
+
+        Returns a bool tensor of x's shape.
+
+        >>> engine.signbit(engine.asarray([0.0, 1.0])).dtype
+        bool
+        """
     def silu(self) -> Tensor:
         """
         x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
@@ -820,6 +1060,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.sin(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def sinc(self) -> Tensor:
+        """
+        sin(pi x) / (pi x), 1 at 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.sinc(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def sinh(self) -> Tensor:
@@ -920,6 +1172,13 @@ class Tensor:
         """
         The tensor with another dtype, or on another device.
         """
+    def to_device(self, device: Device | str, *, stream: typing.Any = None) -> Tensor:
+        """
+        This tensor on a device; 'cpu' is the only one of this build.
+
+            Raises NotImplementedError for another device, ValueError for a stream: the CPU has none.
+
+        """
     def tolist(self) -> typing.Any:
         """
         The elements as nested Python lists.
@@ -959,9 +1218,9 @@ class Tensor:
         The tensor with its axes in reverse order.
         """
     @property
-    def device(self) -> str:
+    def device(self) -> Device:
         """
-        Where the elements live, 'cpu' or 'cuda'.
+        Where the elements live; it equals its name, 'cpu'.
         """
     @property
     def dtype(self) -> DType:
@@ -979,6 +1238,11 @@ class Tensor:
     def grad_fn(self) -> typing.Any:
         """
         Name of the recorded operation that made this tensor, or None.
+        """
+    @property
+    def imag(self) -> Tensor:
+        """
+        Imaginary parts, a view of a complex tensor.
         """
     @property
     def is_leaf(self) -> builtins.bool:
@@ -999,6 +1263,11 @@ class Tensor:
     def ndim(self) -> int:
         """
         Number of axes.
+        """
+    @property
+    def real(self) -> Tensor:
+        """
+        Real parts, as a view.
         """
     @property
     def requires_grad(self) -> builtins.bool:
@@ -1079,14 +1348,50 @@ class Generator:
         The seed it started from.
         """
 
+def _adopt_memory(t: Tensor, other: Tensor) -> None:
+    """
+    Makes t a tensor over other's memory.
+    """
+
 def _apply_function(function: typing.Any, *args) -> typing.Any:
     """
     Runs function.forward and records function.backward.
     """
 
+def _bincount(arg0: Tensor, arg1: int) -> Tensor:
+    """
+    How often each integer from 0 on occurs.
+    """
+
+def _searchsorted(arg0: Tensor, arg1: Tensor, arg2: builtins.bool) -> Tensor:
+    """
+    Positions in a sorted tensor.
+    """
+
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
+    """
+
+def _sort_with_indices(arg0: Tensor, arg1: int, arg2: builtins.bool) -> tuple:
+    """
+    The elements in order along an axis, and the positions they had.
+    """
+
+def _tensor_over(
+    bytes: numpy.ndarray,
+    dtype: DType,
+    shape: collections.abc.Sequence[int],
+    strides: collections.abc.Sequence[int],
+    offset: int,
+) -> Tensor:
+    """
+    A tensor over the bytes of a numpy array.
+    """
+
+def _topk(arg0: Tensor, arg1: int, arg2: int, arg3: builtins.bool) -> tuple:
+    """
+    The k largest or smallest elements along an axis and their positions.
     """
 
 def abs(x: Tensor) -> Tensor:
@@ -1150,12 +1455,12 @@ def adaptive_avg_pool2d(x: Tensor, output_size: tuple[int, int]) -> Tensor:
     Means of x (N, C, H, W) over as many windows as output_size (rows, columns) says; window k covers floor(k H / rows) to ceil((k + 1) H / rows).
     """
 
-def add(a: typing.Any, b: typing.Any) -> Tensor:
+def add(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a + b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1183,6 +1488,7 @@ def any(
 
 def arange(
     start: typing.Any,
+    /,
     stop: typing.Any = None,
     step: typing.Any = 1,
     *,
@@ -1203,8 +1509,19 @@ def argmin(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) 
     Position of the first smallest element.
     """
 
+def argsort(
+    x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True
+) -> Tensor:
+    """
+    The positions, int64, that put the elements in order along an axis. Always stable; NaN counts as the largest.
+
+    >>> engine.argsort(engine.asarray([3, 1, 2]))
+    Tensor([1, 2, 0], dtype=int64)
+    """
+
 def asarray(
     obj: typing.Any,
+    /,
     *,
     dtype: DType | None = None,
     device: typing.Any = None,
@@ -1256,12 +1573,12 @@ def atan(x: Tensor) -> Tensor:
     (2,)
     """
 
-def atan2(a: typing.Any, b: typing.Any) -> Tensor:
+def atan2(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Angle of the point (b, a), in radians, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
@@ -1315,12 +1632,12 @@ def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
     1 with the probability that p holds at that place, else 0; p's shape and dtype.
     """
 
-def bitwise_and(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in both, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1328,12 +1645,25 @@ def bitwise_and(a: typing.Any, b: typing.Any) -> Tensor:
     (2,)
     """
 
-def bitwise_or(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_left_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Bits of a moved up by b places, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_left_shift(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+
+def bitwise_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in either, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1341,12 +1671,25 @@ def bitwise_or(a: typing.Any, b: typing.Any) -> Tensor:
     (2,)
     """
 
-def bitwise_xor(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_right_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Bits of a moved down by b places; the sign stays, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_right_shift(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+
+def bitwise_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in exactly one, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1377,9 +1720,17 @@ def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
     Elements limited to [min, max]; NaN stays NaN.
     """
 
-def concat(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
+def concat(arrays: collections.abc.Sequence[Tensor], axis: int | None = 0) -> Tensor:
     """
-    Tensors joined along an axis they have.
+    Tensors joined along an axis they have; flattened first if axis is None.
+    """
+
+def conj(x: Tensor) -> Tensor:
+    """
+    Complex conjugate: the sign of the imaginary part changed. A real tensor is returned as it is.
+
+    >>> engine.conj(engine.asarray([1 + 2j])).tolist()
+    [(1-2j)]
     """
 
 def conv2d(
@@ -1393,6 +1744,19 @@ def conv2d(
 ) -> Tensor:
     """
     Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
+    """
+
+def copysign(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    The size of a with the sign of b, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.copysign(engine.asarray([1, 2]), 2).shape
+    (2,)
     """
 
 def cos(x: Tensor) -> Tensor:
@@ -1438,17 +1802,62 @@ def cross_entropy(
     -log softmax(logits)[target] for logits (N, C, ...) and target (N, ...) of class numbers. 'mean' divides by the sum of the weights of the targets; targets equal to ignore_index count for nothing. label_smoothing s moves s of each target's mass evenly to all classes (Szegedy et al., arXiv:1512.00567).
     """
 
+def cummax(x: Tensor, /, axis: int = -1) -> tuple:
+    """
+    (values, indices): the largest element so far along an axis and its position, the last one of equals. NaN stays.
+
+    >>> engine.cummax(engine.asarray([1, 3, 2]))[0]
+    Tensor([1, 3, 3], dtype=int64)
+    """
+
+def cummin(x: Tensor, /, axis: int = -1) -> tuple:
+    """
+    (values, indices): the smallest element so far along an axis and its position, the last one of equals. NaN stays.
+
+    >>> engine.cummin(engine.asarray([3, 1, 2]))[0]
+    Tensor([3, 1, 1], dtype=int64)
+    """
+
+def cumprod(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
+    """
+    Running products along an axis: y[i] = x[0] * ... * x[i]. Small integers and bool give int64 or uint64 unless a dtype is named. The gradient divides by nothing: zeros are fine.
+
+    >>> engine.cumprod(engine.asarray([1, 2, 3]))
+    Tensor([1, 2, 6], dtype=int64)
+    """
+
+def cumsum(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
+    """
+    Running sums along an axis: y[i] = x[0] + ... + x[i]. Small integers and bool give int64 or uint64 unless a dtype is named.
+
+    >>> engine.cumsum(engine.asarray([1, 2, 3]))
+    Tensor([1, 3, 6], dtype=int64)
+    """
+
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """
     A diagonal of two axes, as the last axis of a view.
     """
 
-def divide(a: typing.Any, b: typing.Any) -> Tensor:
+def digamma(x: Tensor) -> Tensor:
+    """
+    Derivative of lgamma(x); NaN at negative integers, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.digamma(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+
+def divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a / b, in floating point, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
@@ -1486,17 +1895,17 @@ def empty_cache() -> None:
     Gives memory that is kept for reuse back to the system.
     """
 
-def empty_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Uninitialised, with the shape, layout and dtype of x.
     """
 
-def equal(a: typing.Any, b: typing.Any) -> Tensor:
+def equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a == b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1517,6 +1926,32 @@ def erf(x: Tensor) -> Tensor:
     (2,)
     """
 
+def erfc(x: Tensor) -> Tensor:
+    """
+    1 - erf(x), exact where that is near 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.erfc(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+
+def erfinv(x: Tensor) -> Tensor:
+    """
+    The number whose error function is x, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.erfinv(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+
 def exp(x: Tensor) -> Tensor:
     """
     e to the power x, elementwise.
@@ -1527,6 +1962,19 @@ def exp(x: Tensor) -> Tensor:
     Returns a tensor of x's shape. Raises TypeError for bool.
 
     >>> engine.exp(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+
+def exp2(x: Tensor) -> Tensor:
+    """
+    2 to the power x, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.exp2(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 
@@ -1549,7 +1997,13 @@ def expm1(x: Tensor) -> Tensor:
     """
 
 def eye(
-    n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: DType | None = None
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: typing.Any = None,
 ) -> Tensor:
     """
     Ones on diagonal k, zeros elsewhere.
@@ -1573,17 +2027,34 @@ def floor(x: Tensor) -> Tensor:
     (2,)
     """
 
-def floor_divide(a: typing.Any, b: typing.Any) -> Tensor:
+def floor_divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Largest integer not above a / b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.floor_divide(engine.asarray([1, 2]), 2).shape
     (2,)
+    """
+
+def from_dlpack(
+    x: typing.Any, /, *, device: typing.Any = None, copy: builtins.bool | None = None
+) -> Tensor:
+    """
+    A tensor over the memory of another library's array, by the DLPack protocol; a DLPack capsule is taken too, once.
+
+    Args:
+        x: an object with __dlpack__, such as a numpy or PyTorch array.
+        device: None or 'cpu'.
+        copy: True always copies, False never does, None only if it must.
+
+    Raises BufferError for elements that no tensor can point at.
+
+    >>> engine.from_dlpack(numpy.ones(2)).dtype
+    float64
     """
 
 def from_numpy(array: typing.Any) -> Tensor:
@@ -1599,12 +2070,36 @@ def full(
     device: typing.Any = None,
 ) -> Tensor:
     """
-    A tensor filled with one value.
+    A tensor filled with one value, of that value's default dtype unless told otherwise.
     """
 
-def full_like(x: Tensor, fill_value: float, *, dtype: DType | None = None) -> Tensor:
+def full_like(
+    x: Tensor, /, fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None
+) -> Tensor:
     """
     One value with the shape, layout and dtype of x.
+    """
+
+def gather(x: Tensor, axis: int, index: Tensor) -> Tensor:
+    """
+    x[index] along one axis: y[i, j] = x[index[i, j], j] for axis 0. index has x's number of axes and off the axis at most its sizes; negative indices count from the end. Raises IndexError for an index out of range.
+
+    >>> engine.gather(engine.asarray([[1, 2], [3, 4]]), 1, engine.asarray([[0], [1]]))
+    Tensor([[1],
+            [4]], dtype=int64)
+    """
+
+def gcd(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Greatest common divisor, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.gcd(engine.asarray([1, 2]), 2).shape
+    (2,)
     """
 
 def gelu(x: Tensor) -> Tensor:
@@ -1664,12 +2159,12 @@ def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
     The Euclidean norm of all tensors together, as a float; summed in float64.
     """
 
-def greater(a: typing.Any, b: typing.Any) -> Tensor:
+def greater(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a > b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1677,12 +2172,12 @@ def greater(a: typing.Any, b: typing.Any) -> Tensor:
     (2,)
     """
 
-def greater_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def greater_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a >= b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1690,17 +2185,51 @@ def greater_equal(a: typing.Any, b: typing.Any) -> Tensor:
     (2,)
     """
 
-def hypot(a: typing.Any, b: typing.Any) -> Tensor:
+def hypot(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     sqrt(a * a + b * b), elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.hypot(engine.asarray([1, 2]), 2).shape
     (2,)
+    """
+
+def i0(x: Tensor) -> Tensor:
+    """
+    Modified Bessel function of the first kind, order 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.i0(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+
+def i1(x: Tensor) -> Tensor:
+    """
+    Modified Bessel function of the first kind, order 1, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.i1(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+
+def imag(x: Tensor) -> Tensor:
+    """
+    Imaginary parts: a view of a complex tensor, zeros for a real one.
+
+    >>> engine.imag(engine.asarray([1 + 2j])).tolist()
+    [2.0]
     """
 
 def is_grad_enabled() -> builtins.bool:
@@ -1749,17 +2278,30 @@ def layer_norm(
     (x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are normalized_shape. Ba et al., arXiv:1607.06450.
     """
 
+def lcm(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Least common multiple, not negative, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.lcm(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+
 def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     """
     x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.
     """
 
-def less(a: typing.Any, b: typing.Any) -> Tensor:
+def less(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a < b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1767,16 +2309,29 @@ def less(a: typing.Any, b: typing.Any) -> Tensor:
     (2,)
     """
 
-def less_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def less_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a <= b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.less_equal(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+
+def lgamma(x: Tensor) -> Tensor:
+    """
+    Logarithm of |gamma(x)|, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.lgamma(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 
@@ -1785,12 +2340,22 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     x W^T + b for x (..., in), weight (out, in), bias (out,).
     """
 
+def linear_scan(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
+    """
+    The recurrence y[i] = a[i] * y[i - 1] + b[i] along an axis, y[0] = b[0] (Blelloch, "Prefix sums and their applications", 1990). a and b broadcast.
+
+    >>> engine.linear_scan(engine.full(3, 0.5), engine.ones(3))
+    Tensor([1.  , 1.5 , 1.75], dtype=float32)
+    """
+
 def linspace(
-    start: float,
-    stop: float,
+    start: complex | typing.SupportsComplex | float,
+    stop: complex | typing.SupportsComplex | float,
+    /,
     num: int,
     *,
     dtype: DType | None = None,
+    device: typing.Any = None,
     endpoint: builtins.bool = True,
 ) -> Tensor:
     """
@@ -1854,12 +2419,12 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     log(softmax(x)) along an axis, exact where softmax underflows.
     """
 
-def logaddexp(a: typing.Any, b: typing.Any) -> Tensor:
+def logaddexp(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     log(exp(a) + exp(b)), without overflow, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
@@ -1867,12 +2432,20 @@ def logaddexp(a: typing.Any, b: typing.Any) -> Tensor:
     (2,)
     """
 
-def logical_and(a: typing.Any, b: typing.Any) -> Tensor:
+def logcumsumexp(x: Tensor, /, axis: int = -1) -> Tensor:
+    """
+    log(exp(x[0]) + ... + exp(x[i])) along an axis, without overflow.
+
+    >>> engine.logcumsumexp(engine.zeros(3)).shape
+    (3,)
+    """
+
+def logical_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a and b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1890,12 +2463,12 @@ def logical_not(x: Tensor) -> Tensor:
     bool
     """
 
-def logical_or(a: typing.Any, b: typing.Any) -> Tensor:
+def logical_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a or b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1903,16 +2476,29 @@ def logical_or(a: typing.Any, b: typing.Any) -> Tensor:
     (2,)
     """
 
-def logical_xor(a: typing.Any, b: typing.Any) -> Tensor:
+def logical_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Exactly one of a and b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.logical_xor(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+
+def logit(x: Tensor) -> Tensor:
+    """
+    log(x / (1 - x)), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.logit(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 
@@ -1947,12 +2533,12 @@ def max_pool2d(
     Largest element of each window of x (N, C, H, W); NaN if there is one. Padding never wins; the gradient goes to the first largest element.
     """
 
-def maximum(a: typing.Any, b: typing.Any) -> Tensor:
+def maximum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The larger one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1983,12 +2569,12 @@ def min(
     Smallest element; NaN if there is one.
     """
 
-def minimum(a: typing.Any, b: typing.Any) -> Tensor:
+def minimum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The smaller one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1996,12 +2582,12 @@ def minimum(a: typing.Any, b: typing.Any) -> Tensor:
     (2,)
     """
 
-def multiply(a: typing.Any, b: typing.Any) -> Tensor:
+def multiply(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a * b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -2024,7 +2610,7 @@ def negative(x: Tensor) -> Tensor:
 
 def nonzero(x: Tensor) -> tuple:
     """
-    Positions of the nonzero elements, one int64 tensor per axis.
+    Positions of the nonzero elements, one int64 tensor per axis. ValueError for 0-d.
     """
 
 def normal_(
@@ -2041,12 +2627,12 @@ def normalize_images(
     (x / 255 - mean) / std by channel, for uint8 pictures (N, C, H, W) with any strides: float32, channels-last.
     """
 
-def not_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def not_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a != b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -2064,7 +2650,7 @@ def ones(
     A tensor of ones, float32 unless told otherwise.
     """
 
-def ones_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones with the shape, layout and dtype of x.
     """
@@ -2074,12 +2660,20 @@ def permute_dims(x: Tensor, axes: collections.abc.Sequence[int]) -> Tensor:
     The axes in another order, as a view.
     """
 
-def pow(a: typing.Any, b: typing.Any) -> Tensor:
+def polygamma(n: int, x: Tensor) -> Tensor:
+    """
+    The n-th derivative of digamma(x), elementwise (Abramowitz and Stegun, 6.4).
+
+    >>> engine.polygamma(1, engine.ones(1)).shape
+    (1,)
+    """
+
+def pow(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a to the power b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -2136,6 +2730,14 @@ def randperm(n: int, generator: Generator | None = None) -> Tensor:
     The integers 0 to n - 1 in random order, int64.
     """
 
+def real(x: Tensor) -> Tensor:
+    """
+    Real parts: a view of a complex tensor; a real tensor is returned as it is.
+
+    >>> engine.real(engine.asarray([1 + 2j])).tolist()
+    [1.0]
+    """
+
 def reciprocal(x: Tensor) -> Tensor:
     """
     1 / x, elementwise.
@@ -2162,12 +2764,12 @@ def relu(x: Tensor) -> Tensor:
     (2,)
     """
 
-def remainder(a: typing.Any, b: typing.Any) -> Tensor:
+def remainder(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - floor(a / b) * b: the sign of b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -2180,9 +2782,11 @@ def reset_peak_memory_stats() -> None:
     Peaks start again from what is in use now.
     """
 
-def reshape(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
+def reshape(
+    x: Tensor, shape: int | collections.abc.Sequence[int], *, copy: builtins.bool | None = None
+) -> Tensor:
     """
-    The same elements in another shape; one size may be -1. A view where memory allows.
+    The same elements in another shape; one size may be -1. A view where memory allows, unless copy=True; with copy=False a ValueError where it does not.
     """
 
 def round(x: Tensor) -> Tensor:
@@ -2214,6 +2818,22 @@ def rsqrt(x: Tensor) -> Tensor:
 def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
     """
     Multiplies every tensor by factor, in place.
+    """
+
+def scatter(x: Tensor, axis: int, index: Tensor, source: typing.Any) -> Tensor:
+    """
+    A copy of x with source put at index along one axis: y[index[i, j], j] = source[i, j] for axis 0. Of equal indices the last one stays. source is a tensor of at least index's shape, or a number.
+
+    >>> engine.scatter(engine.zeros(3), 0, engine.asarray([1]), 5.0)
+    Tensor([0., 5., 0.], dtype=float32)
+    """
+
+def scatter_add(x: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
+    """
+    A copy of x with source added at index along one axis: y[index[i, j], j] += source[i, j] for axis 0. Equal indices add up, in order, for any number of threads.
+
+    >>> engine.scatter_add(engine.zeros(2), 0, engine.asarray([1, 1]), engine.ones(2))
+    Tensor([0., 2.], dtype=float32)
     """
 
 def set_conv_algorithm(name: str) -> None:
@@ -2283,6 +2903,16 @@ def sign(x: Tensor) -> Tensor:
     (2,)
     """
 
+def signbit(x: Tensor) -> Tensor:
+    """
+    Whether the sign of x is negative, -0.0 and NaN included, elementwise.
+
+    Returns a bool tensor of x's shape.
+
+    >>> engine.signbit(engine.asarray([0.0, 1.0])).dtype
+    bool
+    """
+
 def silu(x: Tensor) -> Tensor:
     """
     x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
@@ -2309,6 +2939,19 @@ def sin(x: Tensor) -> Tensor:
     (2,)
     """
 
+def sinc(x: Tensor) -> Tensor:
+    """
+    sin(pi x) / (pi x), 1 at 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.sinc(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+
 def sinh(x: Tensor) -> Tensor:
     """
     Hyperbolic sine, elementwise.
@@ -2325,6 +2968,18 @@ def sinh(x: Tensor) -> Tensor:
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     exp(x) / sum(exp(x)) along an axis, without overflow.
+    """
+
+def sort(
+    x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True
+) -> Tensor:
+    """
+    The elements in order along an axis. Always stable; NaN counts as the largest.
+
+    Raises IndexError for an axis out of range.
+
+    >>> engine.sort(engine.asarray([3, 1, 2]))
+    Tensor([1, 2, 3], dtype=int64)
     """
 
 def sqrt(x: Tensor) -> Tensor:
@@ -2373,12 +3028,12 @@ def std(
     Standard deviation; divides by n - correction.
     """
 
-def subtract(a: typing.Any, b: typing.Any) -> Tensor:
+def subtract(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -2401,9 +3056,9 @@ def swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
     Two axes exchanged, as a view.
     """
 
-def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
+def take(x: Tensor, indices: Tensor, *, axis: int | None = None) -> Tensor:
     """
-    The elements of x at integer positions along an axis.
+    The elements of x at integer positions along an axis, which a 1-d tensor need not name.
     """
 
 def tan(x: Tensor) -> Tensor:
@@ -2479,6 +3134,19 @@ def where(condition: Tensor, a: typing.Any, b: typing.Any) -> Tensor:
     a where condition holds, else b.
     """
 
+def xlogy(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    a * log(b), 0 where a is 0, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.xlogy(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+
 def zeros(
     shape: int | collections.abc.Sequence[int],
     *,
@@ -2489,13 +3157,15 @@ def zeros(
     A tensor of zeros, float32 unless told otherwise.
     """
 
-def zeros_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Zeros with the shape, layout and dtype of x.
     """
 
 bfloat16: dtype
 bool: dtype
+complex128: dtype
+complex64: dtype
 float16: dtype
 float32: dtype
 float64: dtype
