@@ -8,7 +8,7 @@ import builtins
 import collections.abc
 import numpy
 import typing
-__all__: list[str] = ['AutogradError', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'concat', 'conv2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
+__all__: list[str] = ['AutogradError', 'Device', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'complex128', 'complex64', 'concat', 'conj', 'conv2d', 'copysign', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'imag', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'real', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
@@ -21,6 +21,11 @@ class dtype:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple: ...
     def __repr__(self) -> str: ...
+    @property
+    def is_complex(self) -> builtins.bool:
+        """
+        Whether it is complex64 or complex128.
+        """
     @property
     def is_floating_point(self) -> builtins.bool:
         """
@@ -36,6 +41,29 @@ class dtype:
         """
         Its name, 'float32'.
         """
+class Device:
+    """
+    Where a tensor's elements live. It equals its name.
+
+    >>> engine.zeros(2).device == 'cpu'
+    True
+    """
+    def __eq__(self, arg0: typing.Any) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __init__(self, name: typing.Any) -> None: ...
+    def __reduce__(self) -> tuple: ...
+    def __repr__(self) -> str: ...
+    def __str__(self) -> str: ...
+    @property
+    def index(self) -> int:
+        """
+        Which of the devices of that type.
+        """
+    @property
+    def type(self) -> str:
+        """
+        'cpu' or 'cuda'.
+        """
 DType: typing.TypeAlias = dtype
 class Tensor:
     """
@@ -47,12 +75,39 @@ class Tensor:
     >>> x.requires_grad = True
     """
     __array_priority__: typing.ClassVar[int] = 1000
-    __array_ufunc__ = None
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: typing.Any) -> Tensor: ...
     def __and__(self, other: typing.Any) -> Tensor: ...
     def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any: ...
+    def __array_namespace__(self, *, api_version: str | None = None) -> typing.Any:
+        """
+        The namespace of functions for this tensor: the module engine.
+
+            Raises ValueError for a version of the standard that it does not follow.
+
+        """
+    def __array_ufunc__(self, ufunc: typing.Any, method: str, *inputs: typing.Any, **kwargs: typing.Any) -> typing.Any:
+        """
+        numpy's functions on tensors, so that ``numpy.exp(t)`` is ``engine.exp(t)``.
+
+            A ufunc that the engine has under its own name gives a tensor, recorded as ever. Any other, and
+            every method such as ``reduce``, runs in numpy on the tensors' memory and gives numpy arrays;
+            it raises AutogradError if a tensor requires gradients, which would be lost. With ``out=`` a
+            numpy array numpy writes into that.
+
+        """
     def __bool__(self) -> builtins.bool: ...
+    def __complex__(self) -> typing.Any: ...
+    def __copy__(self) -> Tensor: ...
+    def __deepcopy__(self, memo: dict[int, typing.Any]) -> Tensor: ...
+    def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: builtins.bool | None = None) -> typing.Any:
+        """
+        A DLPack capsule over this tensor's memory, or a copy's. Raises BufferError where gradients are required or the device is another.
+        """
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """
+        DLPack's pair of numbers for the device: (1, 0), the CPU.
+        """
     def __eq__(self, arg0: typing.Any) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> float: ...
     def __floordiv__(self, other: typing.Any) -> Tensor: ...
@@ -61,19 +116,26 @@ class Tensor:
     def __gt__(self, arg0: typing.Any) -> Tensor: ...
     def __hash__(self) -> int: ...
     def __iadd__(self, other: typing.Any) -> Tensor: ...
+    def __iand__(self, other: typing.Any) -> Tensor: ...
     def __ifloordiv__(self, other: typing.Any) -> Tensor: ...
+    def __ilshift__(self, other: typing.Any) -> Tensor: ...
+    def __imatmul__(self, other: typing.Any) -> Tensor: ...
     def __imod__(self, other: typing.Any) -> Tensor: ...
     def __imul__(self, other: typing.Any) -> Tensor: ...
     def __index__(self) -> int: ...
     def __init__(self, t: Tensor) -> None: ...
     def __int__(self) -> int: ...
     def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: typing.Any) -> Tensor: ...
     def __ipow__(self, other: typing.Any) -> Tensor: ...
+    def __irshift__(self, other: typing.Any) -> Tensor: ...
     def __isub__(self, other: typing.Any) -> Tensor: ...
     def __iter__(self) -> collections.abc.Iterator: ...
     def __itruediv__(self, other: typing.Any) -> Tensor: ...
+    def __ixor__(self, other: typing.Any) -> Tensor: ...
     def __le__(self, arg0: typing.Any) -> Tensor: ...
     def __len__(self) -> int: ...
+    def __lshift__(self, other: typing.Any) -> Tensor: ...
     def __lt__(self, arg0: typing.Any) -> Tensor: ...
     def __matmul__(self, other: typing.Any) -> Tensor: ...
     def __mod__(self, other: typing.Any) -> Tensor: ...
@@ -85,13 +147,17 @@ class Tensor:
     def __pow__(self, other: typing.Any) -> Tensor: ...
     def __radd__(self, other: typing.Any) -> Tensor: ...
     def __rand__(self, other: typing.Any) -> Tensor: ...
+    def __reduce_ex__(self, protocol: int) -> typing.Any: ...
     def __repr__(self) -> str: ...
     def __rfloordiv__(self, other: typing.Any) -> Tensor: ...
+    def __rlshift__(self, other: typing.Any) -> Tensor: ...
     def __rmatmul__(self, other: typing.Any) -> Tensor: ...
     def __rmod__(self, other: typing.Any) -> Tensor: ...
     def __rmul__(self, other: typing.Any) -> Tensor: ...
     def __ror__(self, other: typing.Any) -> Tensor: ...
     def __rpow__(self, other: typing.Any) -> Tensor: ...
+    def __rrshift__(self, other: typing.Any) -> Tensor: ...
+    def __rshift__(self, other: typing.Any) -> Tensor: ...
     def __rsub__(self, other: typing.Any) -> Tensor: ...
     def __rtruediv__(self, other: typing.Any) -> Tensor: ...
     def __rxor__(self, other: typing.Any) -> Tensor: ...
@@ -181,7 +247,7 @@ class Tensor:
         """
     def astype(self, dtype: DType) -> Tensor:
         """
-        A copy with elements of another dtype.
+        A copy with elements of another dtype. Raises TypeError from complex to real numbers: take real, imag or abs.
         """
     def atan(self) -> Tensor:
         """
@@ -234,6 +300,13 @@ class Tensor:
     def clone(self) -> Tensor:
         """
         A copy; gradients flow through it.
+        """
+    def conj(self) -> Tensor:
+        """
+        Complex conjugate: the sign of the imaginary part changed. A real tensor is returned as it is.
+
+        >>> engine.conj(engine.asarray([1 + 2j])).tolist()
+        [(1-2j)]
         """
     def contiguous(self, memory_format: str = 'contiguous') -> Tensor:
         """
@@ -378,6 +451,10 @@ class Tensor:
     def is_contiguous(self, memory_format: str = 'contiguous') -> builtins.bool:
         """
         Whether memory is in row-major order, or with 'channels_last' in NHWC order.
+        """
+    def is_shared(self) -> builtins.bool:
+        """
+        Whether other processes can see this tensor's memory: see share_memory_.
         """
     def isfinite(self) -> Tensor:
         """
@@ -575,6 +652,19 @@ class Tensor:
         >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def share_memory_(self) -> Tensor:
+        """
+        Moves this tensor's elements to memory that processes share, and returns the tensor.
+
+            After that, sending it through a queue or to a pool of multiprocessing copies nothing: the other
+            process has a tensor over the same memory. Do it before making views: raises ValueError when
+            other tensors look at the memory. A leaf may require gradients; the gradient is not shared.
+
+            >>> t = engine.zeros((2, 3)).share_memory_()
+            >>> t.is_shared()
+            True
+
+        """
     def sigmoid(self) -> Tensor:
         """
         1 / (1 + exp(-x)), elementwise.
@@ -598,6 +688,15 @@ class Tensor:
 
         >>> engine.sign(engine.asarray([0.5, 1.0])).shape
         (2,)
+        """
+    def signbit(self) -> Tensor:
+        """
+        Whether the sign of x is negative, -0.0 and NaN included, elementwise.
+
+        Returns a bool tensor of x's shape.
+
+        >>> engine.signbit(engine.asarray([0.0, 1.0])).dtype
+        bool
         """
     def silu(self) -> Tensor:
         """
@@ -711,6 +810,13 @@ class Tensor:
         """
         The tensor with another dtype, or on another device.
         """
+    def to_device(self, device: Device | str, *, stream: typing.Any = None) -> Tensor:
+        """
+        This tensor on a device; 'cpu' is the only one of this build.
+
+            Raises NotImplementedError for another device, ValueError for a stream: the CPU has none.
+
+        """
     def tolist(self) -> typing.Any:
         """
         The elements as nested Python lists.
@@ -745,9 +851,9 @@ class Tensor:
         The tensor with its axes in reverse order.
         """
     @property
-    def device(self) -> str:
+    def device(self) -> Device:
         """
-        Where the elements live, 'cpu' or 'cuda'.
+        Where the elements live; it equals its name, 'cpu'.
         """
     @property
     def dtype(self) -> DType:
@@ -765,6 +871,11 @@ class Tensor:
     def grad_fn(self) -> typing.Any:
         """
         Name of the recorded operation that made this tensor, or None.
+        """
+    @property
+    def imag(self) -> Tensor:
+        """
+        Imaginary parts, a view of a complex tensor.
         """
     @property
     def is_leaf(self) -> builtins.bool:
@@ -785,6 +896,11 @@ class Tensor:
     def ndim(self) -> int:
         """
         Number of axes.
+        """
+    @property
+    def real(self) -> Tensor:
+        """
+        Real parts, as a view.
         """
     @property
     def requires_grad(self) -> builtins.bool:
@@ -836,9 +952,17 @@ class Generator:
         """
         The seed it started from.
         """
+def _adopt_memory(t: Tensor, other: Tensor) -> None:
+    """
+    Makes t a tensor over other's memory.
+    """
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
+    """
+def _tensor_over(bytes: numpy.ndarray, dtype: DType, shape: collections.abc.Sequence[int], strides: collections.abc.Sequence[int], offset: int) -> Tensor:
+    """
+    A tensor over the bytes of a numpy array.
     """
 def abs(x: Tensor) -> Tensor:
     """
@@ -884,12 +1008,12 @@ def adaptive_avg_pool2d(x: Tensor, output_size: tuple[int, int]) -> Tensor:
     """
     Means of x (N, C, H, W) over as many windows as output_size (rows, columns) says; window k covers floor(k H / rows) to ceil((k + 1) H / rows).
     """
-def add(a: typing.Any, b: typing.Any) -> Tensor:
+def add(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a + b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -904,7 +1028,7 @@ def any(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keep
     """
     Whether any element is true.
     """
-def arange(start: typing.Any, stop: typing.Any = None, step: typing.Any = 1, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def arange(start: typing.Any, /, stop: typing.Any = None, step: typing.Any = 1, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Evenly spaced values from start up to, not including, stop; arange(n) starts at 0.
     """
@@ -916,7 +1040,7 @@ def argmin(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) 
     """
     Position of the first smallest element.
     """
-def asarray(obj: typing.Any, *, dtype: DType | None = None, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
+def asarray(obj: typing.Any, /, *, dtype: DType | None = None, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
     """
     A tensor of a number, a nested list, a numpy array or a tensor. Python floats become float32, integers int64; arrays keep their dtype and share memory unless copy=True.
 
@@ -959,12 +1083,12 @@ def atan(x: Tensor) -> Tensor:
     >>> engine.atan(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-def atan2(a: typing.Any, b: typing.Any) -> Tensor:
+def atan2(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Angle of the point (b, a), in radians, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
@@ -995,36 +1119,60 @@ def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
     """
     1 with the probability that p holds at that place, else 0; p's shape and dtype.
     """
-def bitwise_and(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in both, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.bitwise_and(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def bitwise_or(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_left_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Bits of a moved up by b places, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_left_shift(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def bitwise_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in either, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.bitwise_or(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def bitwise_xor(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_right_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Bits of a moved down by b places; the sign stays, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_right_shift(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def bitwise_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in exactly one, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1055,9 +1203,28 @@ def concat(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
     """
     Tensors joined along an axis they have.
     """
+def conj(x: Tensor) -> Tensor:
+    """
+    Complex conjugate: the sign of the imaginary part changed. A real tensor is returned as it is.
+
+    >>> engine.conj(engine.asarray([1 + 2j])).tolist()
+    [(1-2j)]
+    """
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1) -> Tensor:
     """
     Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
+    """
+def copysign(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    The size of a with the sign of b, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.copysign(engine.asarray([1, 2]), 2).shape
+    (2,)
     """
 def cos(x: Tensor) -> Tensor:
     """
@@ -1095,12 +1262,12 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     """
     A diagonal of two axes, as the last axis of a view.
     """
-def divide(a: typing.Any, b: typing.Any) -> Tensor:
+def divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a / b, in floating point, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
@@ -1127,16 +1294,16 @@ def empty_cache() -> None:
     """
     Gives memory that is kept for reuse back to the system.
     """
-def empty_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Uninitialised, with the shape, layout and dtype of x.
     """
-def equal(a: typing.Any, b: typing.Any) -> Tensor:
+def equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a == b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1183,7 +1350,7 @@ def expm1(x: Tensor) -> Tensor:
     >>> engine.expm1(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-def eye(n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: DType | None = None) -> Tensor:
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones on diagonal k, zeros elsewhere.
     """
@@ -1203,17 +1370,31 @@ def floor(x: Tensor) -> Tensor:
     >>> engine.floor(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-def floor_divide(a: typing.Any, b: typing.Any) -> Tensor:
+def floor_divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Largest integer not above a / b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.floor_divide(engine.asarray([1, 2]), 2).shape
     (2,)
+    """
+def from_dlpack(x: typing.Any, /, *, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
+    """
+    A tensor over the memory of another library's array, by the DLPack protocol; a DLPack capsule is taken too, once.
+
+    Args:
+        x: an object with __dlpack__, such as a numpy or PyTorch array.
+        device: None or 'cpu'.
+        copy: True always copies, False never does, None only if it must.
+
+    Raises BufferError for elements that no tensor can point at.
+
+    >>> engine.from_dlpack(numpy.ones(2)).dtype
+    float64
     """
 def from_numpy(array: typing.Any) -> Tensor:
     """
@@ -1221,9 +1402,9 @@ def from_numpy(array: typing.Any) -> Tensor:
     """
 def full(shape: int | collections.abc.Sequence[int], fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
-    A tensor filled with one value.
+    A tensor filled with one value, of that value's default dtype unless told otherwise.
     """
-def full_like(x: Tensor, fill_value: float, *, dtype: DType | None = None) -> Tensor:
+def full_like(x: Tensor, /, fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     One value with the shape, layout and dtype of x.
     """
@@ -1271,41 +1452,48 @@ def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
     """
     The Euclidean norm of all tensors together, as a float; summed in float64.
     """
-def greater(a: typing.Any, b: typing.Any) -> Tensor:
+def greater(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a > b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.greater(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def greater_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def greater_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a >= b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.greater_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def hypot(a: typing.Any, b: typing.Any) -> Tensor:
+def hypot(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     sqrt(a * a + b * b), elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.hypot(engine.asarray([1, 2]), 2).shape
     (2,)
+    """
+def imag(x: Tensor) -> Tensor:
+    """
+    Imaginary parts: a view of a complex tensor, zeros for a real one.
+
+    >>> engine.imag(engine.asarray([1 + 2j])).tolist()
+    [2.0]
     """
 def is_grad_enabled() -> builtins.bool:
     """
@@ -1346,24 +1534,24 @@ def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     """
     x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.
     """
-def less(a: typing.Any, b: typing.Any) -> Tensor:
+def less(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a < b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.less(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def less_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def less_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a <= b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1374,7 +1562,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     x W^T + b for x (..., in), weight (out, in), bias (out,).
     """
-def linspace(start: float, stop: float, num: int, *, dtype: DType | None = None, endpoint: builtins.bool = True) -> Tensor:
+def linspace(start: complex | typing.SupportsComplex | float, stop: complex | typing.SupportsComplex | float, /, num: int, *, dtype: DType | None = None, device: typing.Any = None, endpoint: builtins.bool = True) -> Tensor:
     """
     num evenly spaced values from start to stop.
     """
@@ -1430,24 +1618,24 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     log(softmax(x)) along an axis, exact where softmax underflows.
     """
-def logaddexp(a: typing.Any, b: typing.Any) -> Tensor:
+def logaddexp(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     log(exp(a) + exp(b)), without overflow, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.logaddexp(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def logical_and(a: typing.Any, b: typing.Any) -> Tensor:
+def logical_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a and b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1463,24 +1651,24 @@ def logical_not(x: Tensor) -> Tensor:
     >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-def logical_or(a: typing.Any, b: typing.Any) -> Tensor:
+def logical_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a or b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.logical_or(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def logical_xor(a: typing.Any, b: typing.Any) -> Tensor:
+def logical_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Exactly one of a and b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1503,12 +1691,12 @@ def max_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padd
     """
     Largest element of each window of x (N, C, H, W); NaN if there is one. Padding never wins; the gradient goes to the first largest element.
     """
-def maximum(a: typing.Any, b: typing.Any) -> Tensor:
+def maximum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The larger one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1527,24 +1715,24 @@ def min(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keep
     """
     Smallest element; NaN if there is one.
     """
-def minimum(a: typing.Any, b: typing.Any) -> Tensor:
+def minimum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The smaller one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.minimum(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def multiply(a: typing.Any, b: typing.Any) -> Tensor:
+def multiply(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a * b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1575,12 +1763,12 @@ def normalize_images(x: Tensor, mean: collections.abc.Sequence[float], std: coll
     """
     (x / 255 - mean) / std by channel, for uint8 pictures (N, C, H, W) with any strides: float32, channels-last.
     """
-def not_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def not_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a != b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1591,7 +1779,7 @@ def ones(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = No
     """
     A tensor of ones, float32 unless told otherwise.
     """
-def ones_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones with the shape, layout and dtype of x.
     """
@@ -1599,12 +1787,12 @@ def permute_dims(x: Tensor, axes: collections.abc.Sequence[int]) -> Tensor:
     """
     The axes in another order, as a view.
     """
-def pow(a: typing.Any, b: typing.Any) -> Tensor:
+def pow(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a to the power b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1635,6 +1823,13 @@ def randperm(n: int, generator: Generator | None = None) -> Tensor:
     """
     The integers 0 to n - 1 in random order, int64.
     """
+def real(x: Tensor) -> Tensor:
+    """
+    Real parts: a view of a complex tensor; a real tensor is returned as it is.
+
+    >>> engine.real(engine.asarray([1 + 2j])).tolist()
+    [1.0]
+    """
 def reciprocal(x: Tensor) -> Tensor:
     """
     1 / x, elementwise.
@@ -1659,12 +1854,12 @@ def relu(x: Tensor) -> Tensor:
     >>> engine.relu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-def remainder(a: typing.Any, b: typing.Any) -> Tensor:
+def remainder(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - floor(a / b) * b: the sign of b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1757,6 +1952,15 @@ def sign(x: Tensor) -> Tensor:
     >>> engine.sign(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def signbit(x: Tensor) -> Tensor:
+    """
+    Whether the sign of x is negative, -0.0 and NaN included, elementwise.
+
+    Returns a bool tensor of x's shape.
+
+    >>> engine.signbit(engine.asarray([0.0, 1.0])).dtype
+    bool
+    """
 def silu(x: Tensor) -> Tensor:
     """
     x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
@@ -1833,12 +2037,12 @@ def std(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, corr
     """
     Standard deviation; divides by n - correction.
     """
-def subtract(a: typing.Any, b: typing.Any) -> Tensor:
+def subtract(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1913,12 +2117,14 @@ def zeros(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = N
     """
     A tensor of zeros, float32 unless told otherwise.
     """
-def zeros_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Zeros with the shape, layout and dtype of x.
     """
 bfloat16: dtype
 bool: dtype
+complex128: dtype
+complex64: dtype
 float16: dtype
 float32: dtype
 float64: dtype
