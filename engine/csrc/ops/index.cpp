@@ -85,7 +85,8 @@ Parsed parse(const Tensor& t, const std::vector<Index>& given) {
           add(zeros({*detach(i.tensor).data<bool>() ? 1 : 0}, DType::kI64));
         } else if (is_bool(i.tensor.dtype())) {
           for (int d = 0; d < i.tensor.ndim(); ++d) {
-            check<IndexError>(i.tensor.shape()[d] == p.view.shape()[axis + d],
+            const int64_t size = i.tensor.shape()[d];  // 0 selects nothing, wherever
+            check<IndexError>(size == 0 || size == p.view.shape()[axis + d],
                               "index: a boolean mask of shape ", to_string(i.tensor.shape()),
                               " does not fit axis ", axis + d, " of shape ",
                               to_string(p.view.shape()));
