@@ -115,7 +115,13 @@ struct Selection {
 
 Selection select(const Parsed& p) {
   Selection s;
-  for (const Tensor& i : p.indices) s.index_shape = broadcast_shapes("index", s.index_shape, i.shape());
+  try {
+    for (const Tensor& i : p.indices) {
+      s.index_shape = broadcast_shapes("index", s.index_shape, i.shape());
+    }
+  } catch (const ValueError& error) {
+    throw IndexError(error.what());
+  }
   s.offsets.assign(static_cast<size_t>(s.index_shape.product()), 0);
   const int64_t size = itemsize(p.view.dtype());
   for (size_t k = 0; k < p.indices.size(); ++k) {
