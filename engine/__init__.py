@@ -15,7 +15,7 @@ from __future__ import annotations
 import os as _os
 from typing import TYPE_CHECKING
 
-from engine import _C, interop
+from engine import _C, interop, routines
 from engine._C import *  # noqa: F403
 from engine._C import AutogradError, Device, Generator, Tensor, dtype
 from engine.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
@@ -25,6 +25,7 @@ from engine.inspection import __array_namespace_info__
 
 if TYPE_CHECKING:
     from engine import autograd, fft, linalg, nn, optim
+    from engine.routines import *  # noqa: F403
 
 # The array API's constants.
 newaxis = None
@@ -36,9 +37,6 @@ __array_api_version__ = interop.API_VERSION
 
 interop.install()
 
-from engine import routines  # noqa: E402  (they use the constants)
-from engine.routines import *  # noqa: E402, F403
-
 # Messages name the user's line, not one of ours.
 _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
 
@@ -49,6 +47,9 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module(f"engine.{name}")
+    if name in routines.__all__:
+        globals()[name] = value = getattr(routines, name)
+        return value
     raise AttributeError(f"module 'engine' has no attribute '{name}'")
 
 

@@ -16,6 +16,17 @@ def _sign(x: Any) -> Any:
     return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
 
 
+def _expm1(z: Any) -> Any:
+    # numpy's is exact near 0, C's exp right at infinities and NaN.
+    return np.where(np.isfinite(z), np.expm1(z), np.exp(z) - 1)
+
+
+def _tanh(z: Any) -> Any:
+    limit = np.isinf(z.real) & np.isfinite(z.imag)
+    at_limit = np.sign(z.real) + 1j * np.copysign(0, z.imag)
+    return np.where(limit, at_limit.astype(z.dtype), np.tanh(z))
+
+
 def _logaddexp(a: Any, b: Any) -> Any:
     return np.log(np.exp(a) + np.exp(b))
 
@@ -31,7 +42,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sign": _sign,
     "square": np.square,
     "exp": np.exp,
-    "expm1": np.expm1,
+    "expm1": _expm1,
     "log": np.log,
     "log1p": np.log1p,
     "log2": np.log2,
@@ -47,7 +58,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atan": np.arctan,
     "sinh": np.sinh,
     "cosh": np.cosh,
-    "tanh": np.tanh,
+    "tanh": _tanh,
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
     "atanh": np.arctanh,

@@ -9,6 +9,14 @@ from engine._C import Tensor
 from engine.data_types import isdtype, result_type
 
 
+def _check_tensor(name: str, x: object) -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"{name}: expected an engine.Tensor, got {type(x).__name__}; convert it with "
+            "engine.asarray(...)"
+        )
+
+
 def positive(x: Tensor, /) -> Tensor:
     """+x: a copy, which gradients flow through.
 
@@ -18,6 +26,7 @@ def positive(x: Tensor, /) -> Tensor:
     >>> engine.positive(engine.asarray([-1.0])).tolist()
     [-1.0]
     """
+    _check_tensor("positive", x)
     if x.dtype == _C.bool:
         raise TypeError("positive: expected numbers, got bool; convert with astype first")
     return x.clone()
@@ -32,6 +41,7 @@ def bitwise_invert(x: Tensor, /) -> Tensor:
     >>> engine.bitwise_invert(engine.asarray([0, 1])).tolist()
     [-1, -2]
     """
+    _check_tensor("bitwise_invert", x)
     return ~x
 
 
@@ -70,4 +80,5 @@ def clip(
     >>> engine.clip(engine.asarray([-1.0, 5.0]), 0, 1).tolist()
     [0.0, 1.0]
     """
+    _check_tensor("clip", x)
     return x.clip(min, max)

@@ -65,16 +65,46 @@ def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwarg
         if ufunc.nout == 1 and callable(function):
             sequences = (np.ndarray, list, tuple)
             return function(*(_C.asarray(x) if isinstance(x, sequences) else x for x in inputs))
-    for x in (*inputs, *kwargs.get("out", ())):
-        if isinstance(x, Tensor) and x.requires_grad:
+    named = {key: _as_array(value, ufunc.__name__) for key, value in kwargs.items()}
+    return getattr(ufunc, method)(*_as_array(inputs, ufunc.__name__), **named)
+
+
+def _as_array(x: Any, name: str) -> Any:
+    if isinstance(x, Tensor):
+        if x.requires_grad:
             raise AutogradError(
-                f"numpy.{ufunc.__name__}: runs in numpy, which would not record it, and a tensor "
-                "requires gradients; use .detach()"
+                f"numpy.{name}: runs in numpy, which would not record it, and a tensor requires "
+                "gradients; use .detach()"
             )
-    arrays = [x.numpy() if isinstance(x, Tensor) else x for x in inputs]
-    if "out" in kwargs:
-        kwargs["out"] = tuple(x.numpy() if isinstance(x, Tensor) else x for x in kwargs["out"])
-    return getattr(ufunc, method)(*arrays, **kwargs)
+        return x.numpy()
+    if type(x) in (list, tuple):
+        return type(x)(_as_array(item, name) for item in x)
+    return x
+
+
+def __array_function__(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """numpy's other functions on tensors: ``numpy.mean(t)`` runs in numpy on the tensor's memory
+    and gives numpy's result. Raises AutogradError if a tensor requires gradients.
+    """
+    name = func.__name__
+    named = {key: _as_array(value, name) for key, value in kwargs.items()}
+    return func(*_as_array(tuple(args), name), **named)
+
+
+def __contains__(self: Tensor, value: Any) -> bool:
+    return bool(_C.any(self == value))
+
+
+def __format__(self: Tensor, spec: str) -> str:
+    return format(self.item() if self.size == 1 and spec else str(self), spec)
+
+
+def __divmod__(self: Tensor, other: Any) -> tuple[Tensor, Tensor]:
+    return self // other, self % other
+
+
+def __rdivmod__(self: Tensor, other: Any) -> tuple[Tensor, Tensor]:
+    return other // self, other % self
 
 
 def __copy__(self: Tensor) -> Tensor:
@@ -141,6 +171,7 @@ def share_memory_(self: Tensor) -> Tensor:
 
 def install() -> None:
     """Gives Tensor the methods of this file."""
-    for method in (__array_namespace__, to_device, __array_ufunc__, __copy__, __deepcopy__,
+    for method in (__array_namespace__, to_device, __array_ufunc__, __array_function__,
+                   __contains__, __format__, __divmod__, __rdivmod__, __copy__, __deepcopy__,
                    __reduce_ex__, is_shared, share_memory_):  # fmt: skip
         setattr(Tensor, method.__name__, method)

@@ -10,7 +10,7 @@ from tests.op_specs import FLOATS, INTS, INTS_BOOL, Op, apart, binary, mixed, re
 
 def signs(*shape: int) -> np.ndarray:
     """Numbers of both signs, away from 0."""
-    return real(*shape, low=0.5, high=2.0) * np.where(rng.random(shape) < 0.5, -1, 1)
+    return np.asarray(real(*shape, low=0.5, high=2.0) * rng.choice([-1, 1], shape))
 
 
 places = op_specs.whole(0, 5)  # for bits to move by

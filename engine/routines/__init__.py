@@ -1,345 +1,94 @@
-"""Functions of the public namespace that are made of native operations, a topic a file."""
+"""Functions of the public namespace that are made of native operations, a topic a file.
+
+A topic is imported when one of its functions is first used: importing the engine stays quick.
+"""
 
 from __future__ import annotations
 
-from engine.routines.diagonals import (
-    diag,
-    diag_embed,
-    diagflat,
-    trace,
-    tril,
-    tril_indices,
-    triu,
-    triu_indices,
-    vander,
-)
-from engine.routines.distributions import (
-    cauchy,
-    exponential,
-    gumbel,
-    laplace,
-    log_normal,
-    logistic,
-    normal,
-    pareto,
-    uniform,
-    weibull,
-)
-from engine.routines.drawing import (
-    choice,
-    multinomial,
-    shuffle,
-)
-from engine.routines.elementwise import (
-    addcdiv,
-    addcmul,
-    allclose,
-    array_equal,
-    betaln,
-    deg2rad,
-    entr,
-    float_power,
-    fmax,
-    fmin,
-    frac,
-    heaviside,
-    isclose,
-    lerp,
-    logaddexp2,
-    multigammaln,
-    nan_to_num,
-    ndtr,
-    ndtri,
-    rad2deg,
-    xlog1py,
-)
-from engine.routines.indexing import (
-    index_add,
-    index_copy,
-    index_fill,
-    index_select,
-    masked_fill,
-    masked_select,
-    put_along_axis,
-    take_along_axis,
-)
-from engine.routines.joining import (
-    array_split,
-    block_diag,
-    cartesian_prod,
-    chunk,
-    column_stack,
-    combinations,
-    dstack,
-    hstack,
-    split,
-    vstack,
-)
-from engine.routines.manipulation import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_arrays,
-    broadcast_shapes,
-    flatten,
-    fliplr,
-    flipud,
-    matrix_transpose,
-    meshgrid,
-    moveaxis,
-    movedim,
-    narrow,
-    ravel,
-    repeat,
-    roll,
-    rot90,
-    select,
-    swapdims,
-    tile,
-    unflatten,
-    unstack,
-)
-from engine.routines.missing import (
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)
-from engine.routines.products import (
-    addmm,
-    addmv,
-    baddbmm,
-    bmm,
-    cdist,
-    dot,
-    einsum,
-    inner,
-    kron,
-    mm,
-    mv,
-    outer,
-    pairwise_distance,
-    tensordot,
-    vecdot,
-)
-from engine.routines.quantiles import (
-    histogram,
-    median,
-    nanmedian,
-    nanquantile,
-    quantile,
-)
-from engine.routines.rejection import (
-    beta,
-    binomial,
-    chi2,
-    dirichlet,
-    gamma,
-    geometric,
-    poisson,
-    student_t,
-)
-from engine.routines.searching import (
-    argwhere,
-    bucketize,
-    count_nonzero,
-    digitize,
-    kthvalue,
-    searchsorted,
-    sort_with_indices,
-    topk,
-)
-from engine.routines.sets import (
-    bincount,
-    isin,
-    unique_all,
-    unique_consecutive,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
-from engine.routines.signal import (
-    convolve,
-    correlate,
-    cumulative_trapezoid,
-    geomspace,
-    interp,
-    logspace,
-    trapezoid,
-    unwrap,
-)
-from engine.routines.statistics import (
-    amax,
-    amin,
-    aminmax,
-    average,
-    corrcoef,
-    cov,
-    cumulative_prod,
-    cumulative_sum,
-    diff,
-    logsumexp,
-    ptp,
-    std_mean,
-    var_mean,
-)
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "addcdiv",
-    "addcmul",
-    "addmm",
-    "addmv",
-    "allclose",
-    "amax",
-    "amin",
-    "aminmax",
-    "argwhere",
-    "array_equal",
-    "array_split",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "average",
-    "baddbmm",
-    "beta",
-    "betaln",
-    "bincount",
-    "binomial",
-    "block_diag",
-    "bmm",
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "bucketize",
-    "cartesian_prod",
-    "cauchy",
-    "cdist",
-    "chi2",
-    "choice",
-    "chunk",
-    "column_stack",
-    "combinations",
-    "convolve",
-    "corrcoef",
-    "correlate",
-    "count_nonzero",
-    "cov",
-    "cumulative_prod",
-    "cumulative_sum",
-    "cumulative_trapezoid",
-    "deg2rad",
-    "diag",
-    "diag_embed",
-    "diagflat",
-    "diff",
-    "digitize",
-    "dirichlet",
-    "dot",
-    "dstack",
-    "einsum",
-    "entr",
-    "exponential",
-    "flatten",
-    "fliplr",
-    "flipud",
-    "float_power",
-    "fmax",
-    "fmin",
-    "frac",
-    "gamma",
-    "geometric",
-    "geomspace",
-    "gumbel",
-    "heaviside",
-    "histogram",
-    "hstack",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "index_select",
-    "inner",
-    "interp",
-    "isclose",
-    "isin",
-    "kron",
-    "kthvalue",
-    "laplace",
-    "lerp",
-    "log_normal",
-    "logaddexp2",
-    "logistic",
-    "logspace",
-    "logsumexp",
-    "masked_fill",
-    "masked_select",
-    "matrix_transpose",
-    "median",
-    "meshgrid",
-    "mm",
-    "moveaxis",
-    "movedim",
-    "multigammaln",
-    "multinomial",
-    "mv",
-    "nan_to_num",
-    "nanmax",
-    "nanmean",
-    "nanmedian",
-    "nanmin",
-    "nanprod",
-    "nanquantile",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "narrow",
-    "ndtr",
-    "ndtri",
-    "normal",
-    "outer",
-    "pairwise_distance",
-    "pareto",
-    "poisson",
-    "ptp",
-    "put_along_axis",
-    "quantile",
-    "rad2deg",
-    "ravel",
-    "repeat",
-    "roll",
-    "rot90",
-    "searchsorted",
-    "select",
-    "shuffle",
-    "sort_with_indices",
-    "split",
-    "std_mean",
-    "student_t",
-    "swapdims",
-    "take_along_axis",
-    "tensordot",
-    "tile",
-    "topk",
-    "trace",
-    "trapezoid",
-    "tril",
-    "tril_indices",
-    "triu",
-    "triu_indices",
-    "unflatten",
-    "uniform",
-    "unique_all",
-    "unique_consecutive",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "unstack",
-    "unwrap",
-    "vander",
-    "var_mean",
-    "vecdot",
-    "vstack",
-    "weibull",
-    "xlog1py",
-]
+if TYPE_CHECKING:
+    from engine.routines.diagonals import *  # noqa: F403
+    from engine.routines.distributions import *  # noqa: F403
+    from engine.routines.drawing import *  # noqa: F403
+    from engine.routines.elementwise import *  # noqa: F403
+    from engine.routines.indexing import *  # noqa: F403
+    from engine.routines.joining import *  # noqa: F403
+    from engine.routines.manipulation import *  # noqa: F403
+    from engine.routines.missing import *  # noqa: F403
+    from engine.routines.products import *  # noqa: F403
+    from engine.routines.quantiles import *  # noqa: F403
+    from engine.routines.rejection import *  # noqa: F403
+    from engine.routines.searching import *  # noqa: F403
+    from engine.routines.sets import *  # noqa: F403
+    from engine.routines.signal import *  # noqa: F403
+    from engine.routines.statistics import *  # noqa: F403
+
+_TOPICS = {
+    "diagonals": """
+        diag diag_embed diagflat trace tril tril_indices triu triu_indices vander
+    """,
+    "distributions": """
+        cauchy exponential gumbel laplace log_normal logistic normal pareto uniform
+        weibull
+    """,
+    "drawing": """
+        choice multinomial shuffle
+    """,
+    "elementwise": """
+        addcdiv addcmul allclose array_equal betaln deg2rad entr float_power fmax fmin
+        frac heaviside isclose lerp logaddexp2 multigammaln nan_to_num ndtr ndtri rad2deg
+        xlog1py
+    """,
+    "indexing": """
+        index_add index_copy index_fill index_select masked_fill masked_select
+        put_along_axis take_along_axis
+    """,
+    "joining": """
+        array_split block_diag cartesian_prod chunk column_stack combinations dstack
+        hstack split vstack
+    """,
+    "manipulation": """
+        atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes flatten fliplr
+        flipud matrix_transpose meshgrid moveaxis movedim narrow ravel repeat roll rot90
+        select swapdims tile unflatten unstack
+    """,
+    "missing": """
+        nanmax nanmean nanmin nanprod nanstd nansum nanvar
+    """,
+    "products": """
+        addmm addmv baddbmm bmm cdist dot einsum inner kron mm mv outer pairwise_distance
+        tensordot vecdot
+    """,
+    "quantiles": """
+        histogram median nanmedian nanquantile quantile
+    """,
+    "rejection": """
+        beta binomial chi2 dirichlet gamma geometric poisson student_t
+    """,
+    "searching": """
+        argwhere bucketize count_nonzero digitize kthvalue searchsorted sort_with_indices
+        topk
+    """,
+    "sets": """
+        bincount isin unique_all unique_consecutive unique_counts unique_inverse
+        unique_values
+    """,
+    "signal": """
+        convolve correlate cumulative_trapezoid geomspace interp logspace trapezoid unwrap
+    """,
+    "statistics": """
+        amax amin aminmax average corrcoef cov cumulative_prod cumulative_sum diff
+        logsumexp ptp std_mean var_mean
+    """,
+}
+_HOME = {name: topic for topic, names in _TOPICS.items() for name in names.split()}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'engine.routines' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"engine.routines.{_HOME[name]}"), name)

@@ -152,6 +152,16 @@ def test_numbers_on_either_side_of_operators(call, dtype: str) -> None:
     np.testing.assert_array_equal(got.numpy(), want)
 
 
+def test_numbers_that_do_not_fit_never_wrap() -> None:
+    x = engine.asarray([1, 255], dtype=engine.uint8)
+    assert (x + 300).tolist() == [301, 555] and (x + 300).dtype == engine.int64
+    assert (x == -1).tolist() == [False, False] and (x < 256).tolist() == [True, True]
+    assert (x - 1).dtype == engine.uint8
+    with pytest.raises(TypeError, match="cannot hold"):
+        x += 300
+    assert (engine.asarray([2**60]) + 2**60).tolist() == [2**61]
+
+
 @pytest.mark.parametrize("name", ["add", "maximum", "atan2", "hypot", "copysign", "equal", "less"])
 def test_numbers_on_either_side_of_functions(name: str) -> None:
     function = getattr(engine, name)

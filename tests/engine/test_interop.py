@@ -75,6 +75,24 @@ def test_numpy_functions_without_a_counterpart_give_arrays_or_refuse() -> None:
             call()
 
 
+def test_numpy_functions_of_other_kinds_give_numpys_results() -> None:
+    t = engine.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert np.mean(t) == 2.5 and np.sum(t, axis=0).tolist() == [4, 6]
+    assert isinstance(np.concatenate([t, t]), np.ndarray)
+    assert np.linalg.norm(t) == np.linalg.norm(t.numpy())
+    t.requires_grad = True
+    with pytest.raises(engine.AutogradError, match="numpy.mean"):
+        np.mean(t)
+
+
+def test_python_habits() -> None:
+    t = engine.asarray([[1, 2], [3, 7]])
+    assert 3 in t and 4 not in t
+    assert [q.tolist() for q in divmod(t[1], 2)] == [[1, 3], [1, 1]]
+    assert [q.tolist() for q in divmod(7, t[1])] == [[2, 1], [1, 0]]
+    assert f"{engine.asarray(2.5):.3f}" == "2.500" and f"{t[0]}" == repr(t[0])
+
+
 def test_copies_share_nothing() -> None:
     t = engine.asarray([1.0, 2.0])
     t.requires_grad = True

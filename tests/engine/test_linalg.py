@@ -98,13 +98,9 @@ def test_second_gradients(name: str) -> None:
 
     def first(x: engine.Tensor) -> engine.Tensor:
         with engine.enable_grad():
-            leaf = x
-            if not x.requires_grad:
-                leaf = x.detach()
-                leaf.requires_grad = True
-            y = function(leaf)
+            y = function(x)
             loss = (y * y * weights[: y.shape[0], : y.shape[1]] if y.ndim == 2 else y * y).sum()
-            return engine.grad(loss, leaf, create_graph=True)[0]
+            return engine.grad([loss], [x], create_graph=True)[0]
 
     gradcheck(first, [matrix(3, 3)[0]], rtol=1e-4, atol=1e-6)
 
@@ -123,3 +119,16 @@ def test_equal_eigenvalues_have_gradients() -> None:
     x.requires_grad = True
     L.eigvalsh(x).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.eye(3), atol=1e-12)
+
+
+def test_names_that_differ_from_the_main_namespace() -> None:
+    x = engine.asarray(rng.uniform(size=(2, 3, 4)))
+    wanted = np.diagonal(x.numpy(), 1, -2, -1)
+    np.testing.assert_array_equal(L.diagonal(x, offset=1).numpy(), wanted)
+    assert L.outer(x[0, 0], x[1, 1]).shape == (4, 4)
+    with pytest.raises(ValueError, match="1 dimension"):
+        L.outer(x[0], x[0, 0])
+    with pytest.raises(ValueError, match="2 dimensions"):
+        L.diagonal(x[0, 0])
+    gradcheck(lambda a, b: L.outer(a, b), [rng.uniform(size=3), rng.uniform(size=2)])
+    gradcheck(lambda a: L.diagonal(a, offset=-1), [rng.uniform(size=(2, 3, 4))])

@@ -128,10 +128,13 @@ void bind_creation(py::module_& m) {
         py::arg("dtype") = py::none(), py::arg("device") = py::none(), py::arg("endpoint") = true,
         "num evenly spaced values from start to stop.");
   m.def("eye",
-        [](int64_t rows, std::optional<int64_t> columns, int64_t k, OptDType dtype,
+        [](int64_t rows, std::optional<int64_t> columns, const py::int_& k, OptDType dtype,
            const py::object& device) {
           device_from(device);
-          return eye(rows, columns.value_or(rows), k, dtype.value_or(DType::kF32));
+          int overflow = 0;  // beyond the last diagonal there is nothing, however far
+          int64_t at = PyLong_AsLongLongAndOverflow(k.ptr(), &overflow);
+          if (overflow != 0) at = overflow * std::numeric_limits<int64_t>::max();
+          return eye(rows, columns.value_or(rows), at, dtype.value_or(DType::kF32));
         },
         py::arg("n_rows"), py::arg("n_cols") = py::none(), py::pos_only(), py::kw_only(),
         py::arg("k") = 0, py::arg("dtype") = py::none(), py::arg("device") = py::none(),

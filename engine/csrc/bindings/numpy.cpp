@@ -116,6 +116,17 @@ Tensor to_tensor(py::handle h, std::optional<DType> dtype, std::optional<bool> c
   return copy == true && !made ? clone(t) : t;
 }
 
+namespace {
+
+// For |v| < 2^53.
+bool fits(long long v, DType dtype) {
+  const int bits = static_cast<int>(8 * itemsize(dtype));
+  if (is_unsigned(dtype)) return v >= 0 && (bits == 64 || v < (1LL << bits));
+  return bits == 64 || (v >= -(1LL << (bits - 1)) && v < (1LL << (bits - 1)));
+}
+
+}  // namespace
+
 std::optional<Tensor> to_operand(py::handle h, const Tensor& like) {
   if (is_tensor(h)) return Tensor(tensor_of(h));
   if (PyBool_Check(h.ptr())) return scalar(h.ptr() == Py_True, DType::kBool);
@@ -126,9 +137,13 @@ std::optional<Tensor> to_operand(py::handle h, const Tensor& like) {
     int overflow = 0;
     const long long v = PyLong_AsLongLongAndOverflow(h.ptr(), &overflow);
     if (overflow == 0 && v > -(1LL << 53) && v < (1LL << 53)) {
-      return scalar(static_cast<double>(v), dtype);
+      // One that the dtype cannot hold counts as int64: it would wrap into another number.
+      return scalar(static_cast<double>(v), fits(v, dtype) ? dtype : DType::kI64);
     }
-    return to_tensor(h, dtype);
+    const bool typed = dtype == DType::kU64   ? overflow > 0 || (overflow == 0 && v >= 0)
+                       : dtype == DType::kI64 ? overflow == 0
+                                              : false;
+    return typed ? to_tensor(h, dtype) : to_tensor(h);
   }
   if (PyFloat_CheckExact(h.ptr())) {
     const DType dtype = is_differentiable(like.dtype()) ? like.dtype() : DType::kF32;

@@ -30,8 +30,10 @@ std::vector<Index> expand_ellipsis(const Tensor& t, const std::vector<Index>& in
   std::vector<Index> out;
   for (const Index& i : indices) {
     if (i.kind == Index::Kind::kEllipsis) {
+      // Length 1 is a whole axis; length 0 none, but it still stands between its neighbours.
+      if (used == t.ndim()) out.push_back({Index::Kind::kEllipsis, 0, 0, 1, {}});
       for (int k = used; k < t.ndim(); ++k) {
-        out.push_back({Index::Kind::kEllipsis, 0, 0, 1, {}});  // a whole axis
+        out.push_back({Index::Kind::kEllipsis, 0, 1, 1, {}});
       }
     } else {
       out.push_back(i);
@@ -47,15 +49,19 @@ Parsed parse(const Tensor& t, const std::vector<Index>& given) {
   Parsed p{t, {}, {}, true};
   int axis = 0;
   int last = -1;
+  bool gap = false;
   const auto add = [&](Tensor index) {
-    p.adjacent = p.adjacent && (last < 0 || last == axis - 1);
+    p.adjacent = p.adjacent && (last < 0 || (last == axis - 1 && !gap));
     last = axis;
     p.indices.push_back(std::move(index));
     p.axes.push_back(axis++);
   };
   for (const Index& i : indices) {
     switch (i.kind) {
-      case Index::Kind::kEllipsis: ++axis; break;
+      case Index::Kind::kEllipsis:
+        gap = gap || last >= 0;
+        axis += static_cast<int>(i.length);
+        break;
       case Index::Kind::kNewAxis: p.view = expand_dims(p.view, axis++); break;
       case Index::Kind::kSlice:
         p.view = slice(p.view, axis++, i.start, i.length, i.step);
@@ -79,7 +85,8 @@ Parsed parse(const Tensor& t, const std::vector<Index>& given) {
           add(zeros({*detach(i.tensor).data<bool>() ? 1 : 0}, DType::kI64));
         } else if (is_bool(i.tensor.dtype())) {
           for (int d = 0; d < i.tensor.ndim(); ++d) {
-            check<IndexError>(i.tensor.shape()[d] == p.view.shape()[axis + d],
+            const int64_t size = i.tensor.shape()[d];  // 0 selects nothing, wherever
+            check<IndexError>(size == 0 || size == p.view.shape()[axis + d],
                               "index: a boolean mask of shape ", to_string(i.tensor.shape()),
                               " does not fit axis ", axis + d, " of shape ",
                               to_string(p.view.shape()));
@@ -108,7 +115,13 @@ struct Selection {
 
 Selection select(const Parsed& p) {
   Selection s;
-  for (const Tensor& i : p.indices) s.index_shape = broadcast_shapes("index", s.index_shape, i.shape());
+  try {
+    for (const Tensor& i : p.indices) {
+      s.index_shape = broadcast_shapes("index", s.index_shape, i.shape());
+    }
+  } catch (const ValueError& error) {
+    throw IndexError(error.what());
+  }
   s.offsets.assign(static_cast<size_t>(s.index_shape.product()), 0);
   const int64_t size = itemsize(p.view.dtype());
   for (size_t k = 0; k < p.indices.size(); ++k) {

@@ -171,11 +171,14 @@ template <class T>
 ZOO_INLINE Num<T> floor_divide(Num<T> a, Num<T> b) {
   if constexpr (std::is_floating_point_v<T>) {
     // As numpy: from the exact remainder, so that a quotient that rounds up is not one too large.
-    if (b.v == T(0)) return {a.v / b.v};
+    // Infinities and the sign of zero are the array API standard's.
+    const T quotient = a.v / b.v;
+    if (b.v == T(0) || std::isinf(a.v) || std::isinf(b.v)) return {quotient};
     const T mod = std::fmod(a.v, b.v);
     const T div = (a.v - mod) / b.v - ((mod != T(0) && (mod < T(0)) != (b.v < T(0))) ? T(1) : T(0));
     const T floored = std::floor(div);
-    return {div - floored > T(0.5) ? floored + T(1) : floored};
+    const T result = div - floored > T(0.5) ? floored + T(1) : floored;
+    return {result == T(0) ? std::copysign(T(0), quotient) : result};
   } else if constexpr (std::is_signed_v<T>) {
     if (b.v == 0) return {T(0)};
     if (b.v == -1) return {static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a.v))};
