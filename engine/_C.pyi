@@ -8,7 +8,7 @@ import builtins
 import collections.abc
 import numpy
 import typing
-__all__: list[str] = ['AutogradError', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'concat', 'conv2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
+__all__: list[str] = ['AutogradError', 'Generator', 'Node', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'concat', 'conv2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
@@ -531,6 +531,14 @@ class Tensor:
         >>> engine.reciprocal(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def register_hook(self, hook: typing.Any) -> _HookHandle:
+        """
+        Calls hook(grad) whenever the gradient of this tensor is complete; a tensor that it returns replaces it. Returns a handle with remove(). A hook lives as long as the tensor's graph; one on a leaf that refers to that leaf keeps it alive until removed.
+        """
+    def register_post_accumulate_grad_hook(self, hook: typing.Any) -> _HookHandle:
+        """
+        Calls hook(leaf) whenever backward() has added to .grad of this leaf. Returns a handle with remove().
+        """
     def relu(self) -> Tensor:
         """
         max(x, 0); NaN stays NaN, elementwise.
@@ -550,6 +558,10 @@ class Tensor:
     def reshape(self, *args) -> Tensor:
         """
         The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).
+        """
+    def retain_grad(self) -> None:
+        """
+        Makes backward() fill .grad of this tensor too, though it is no leaf.
         """
     def round(self) -> Tensor:
         """
@@ -762,9 +774,9 @@ class Tensor:
     @grad.setter
     def grad(self, arg1: Tensor | None) -> None: ...
     @property
-    def grad_fn(self) -> typing.Any:
+    def grad_fn(self) -> Node:
         """
-        Name of the recorded operation that made this tensor, or None.
+        The recorded operation that made this tensor, or None.
         """
     @property
     def is_leaf(self) -> builtins.bool:
@@ -807,6 +819,43 @@ class Tensor:
     def version(self) -> int:
         """
         How often the memory was changed in place.
+        """
+class _HookHandle:
+    """
+    A registered hook; remove() takes it back.
+    """
+    def __enter__(self) -> typing.Any: ...
+    def __exit__(self, *args) -> None: ...
+    def remove(self) -> None:
+        """
+        The hook runs no more. Doing it twice is no error.
+        """
+class Node:
+    """
+    A recorded operation: what turns gradients of its results into gradients of its operands.
+    """
+    def __repr__(self) -> str: ...
+    def name(self) -> str:
+        """
+        Name of the operation.
+        """
+    def register_hook(self, hook: typing.Any) -> _HookHandle:
+        """
+        Calls hook(grad_inputs, grad_outputs) after this node ran in a backward pass; a tuple that it returns replaces grad_inputs. Returns a handle with remove().
+        """
+    def register_prehook(self, hook: typing.Any) -> _HookHandle:
+        """
+        Calls hook(grad_outputs) before this node runs in a backward pass; a tuple that it returns replaces them. Returns a handle with remove().
+        """
+    @property
+    def location(self) -> str:
+        """
+        The line of the program that ran the operation, 'file.py:12'.
+        """
+    @property
+    def next_functions(self) -> tuple:
+        """
+        For each operand, the node that it came from (None if it needs no gradient) and which of that node's results it is.
         """
 class _FunctionContext:
     """
@@ -866,9 +915,21 @@ def _apply_function(function: typing.Any, *args) -> typing.Any:
     """
     Runs function.forward and records function.backward.
     """
+def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor]:
+    """
+    The walk behind engine.grad and engine.autograd.backward.
+    """
+def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple[bool, bool]:
+    """
+    Sets what is watched; returns what was.
+    """
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
+    """
+def _set_saved_hooks(functions: typing.Any) -> typing.Any:
+    """
+    Sets (pack, unpack) or None; returns what was there.
     """
 def abs(x: Tensor) -> Tensor:
     """
@@ -1292,10 +1353,6 @@ def get_num_threads() -> int:
 def get_rng_state() -> dict:
     """
     {'seed': ..., 'offset': ...} of the default generator.
-    """
-def grad(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> list[Tensor]:
-    """
-    Gradients of the outputs with respect to the inputs, as a list; .grad stays as it is. None where nothing flowed.
     """
 def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
     """
@@ -1947,6 +2004,7 @@ def zeros_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = No
     """
     Zeros with the shape, layout and dtype of x.
     """
+_extension_api: typing.Any
 bfloat16: dtype
 bool: dtype
 float16: dtype

@@ -15,13 +15,15 @@ from __future__ import annotations
 import os as _os
 from typing import TYPE_CHECKING
 
-from engine import _C
+from engine import _C, autograd
 from engine._C import *  # noqa: F403
 from engine._C import AutogradError, Generator, Tensor, dtype
-from engine.grad_mode import enable_grad, no_grad
+from engine.autograd.gradients import grad
+from engine.extension import get_include
+from engine.grad_mode import enable_grad, inference_mode, no_grad
 
 if TYPE_CHECKING:
-    from engine import autograd, nn, optim
+    from engine import nn, optim
 
 # The array API's constants.
 newaxis = None
@@ -35,8 +37,8 @@ _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
 
 
 def __getattr__(name: str) -> object:
-    # These load when first used: importing the engine stays quick.
-    if name in ("autograd", "nn", "optim"):
+    # nn and optim load when first used: importing the engine stays quick.
+    if name in ("nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
@@ -50,6 +52,9 @@ __all__ = [  # noqa: PLE0604
     "Tensor",
     "dtype",
     "enable_grad",
+    "get_include",
+    "grad",
+    "inference_mode",
     "no_grad",
     "autograd",
     "nn",

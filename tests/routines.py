@@ -8,15 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 import engine
-from tests import op_specs
+from tests import op_specs, specs_autograd
 
 # Namespaces whose functions are public routines. A name that several of them have counts once, for
 # the first: engine.nn.functional.conv2d is engine.conv2d that takes ints for pairs.
-NAMESPACES = ("engine", "engine.nn.functional")
+NAMESPACES = (
+    "engine",
+    "engine.nn.functional",
+    "engine.autograd",
+    "engine.autograd.functional",
+)
 
-OPS = [*op_specs.OPS]
+OPS = [*op_specs.OPS, *specs_autograd.OPS]
 OTHERWISE_TESTED: dict[str, set[str]] = {}
-for table in (op_specs.OTHERWISE_TESTED,):
+for table in (op_specs.OTHERWISE_TESTED, specs_autograd.OTHERWISE_TESTED):
     for file, names in table.items():
         OTHERWISE_TESTED.setdefault(file, set()).update(names)
 

@@ -113,6 +113,12 @@ class TensorImpl : public RefCounted {
   Dims strides;
   int64_t offset;
   std::unique_ptr<AutogradMeta> meta;
+
+  // A view made while operations are recorded knows the tensor whose memory it shows, so that an
+  // in-place change of either reaches the other's gradient. `history` counts the recorded changes
+  // of a base, `base_history` says which of them the view's grad_fn has seen.
+  Ref<TensorImpl> base;
+  uint32_t history = 0, base_history = 0;
 };
 
 // Uninitialised memory, contiguous or with the given (dense) strides.

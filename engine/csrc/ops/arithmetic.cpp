@@ -97,11 +97,16 @@ void record_binary(const BinaryRule& rule, const Tensor& a, const Tensor& b, con
                    Saved sa, Saved sb) {
   Saved sy = rule.saves == ABY ? Saved::output(y) : Saved();
   const Dims shape_a = a.shape(), shape_b = b.shape();
-  record(rule.name, {a, b}, {y}, [&rule, sa, sb, sy, shape_a, shape_b](Backward& bw) {
+  auto backward = [&rule, sa, sb, sy, shape_a, shape_b](Backward& bw) {
     const Tensor g = bw.grad(), a = sa.get(), b = sb.get(), y = sy.get();
     if (bw.wants(0)) bw.set(0, unbroadcast(rule.gradient_a(a, b, y, g), shape_a));
     if (bw.wants(1)) bw.set(1, unbroadcast(rule.gradient_b(a, b, y, g), shape_b));
-  });
+  };
+  if (y.same_impl(a)) {
+    record_inplace(rule.name, {a, b}, y, std::move(backward));
+  } else {
+    record(rule.name, {a, b}, {y}, std::move(backward));
+  }
 }
 
 // Arithmetic on bool happens in uint8 and counts as true unless it is 0, where that has a meaning.
@@ -250,8 +255,16 @@ Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
   // The rule needs what `a` held before.
   Saved before;
   if (records && (rule.saves & A)) {
-    GradMode off(false);
-    before = Saved(clone(a));
+    Tensor copy;
+    {
+      GradMode off(false);
+      copy = clone(a);
+    }
+    if (a.grad_fn()) {  // with a's history, for gradients of gradients
+      copy.impl()->autograd().grad_fn = a.grad_fn();
+      copy.impl()->autograd().output_nr = a.impl()->meta->output_nr;
+    }
+    before = Saved(copy);
   }
   Saved sb = records && (rule.saves & B) ? Saved(b.same_impl(a) ? clone(b) : b) : Saved();
   rule.forward.on(a.device().type)(make_loop(shape, {&a, &a, &b}), dtype);

@@ -58,6 +58,8 @@ Tensor detach(const Tensor& t);
 // In place; differentiable in `source`; converts and broadcasts.
 Tensor copy_(const Tensor& t, const Tensor& source);
 Tensor fill_(const Tensor& t, double value);
+// Call after every element of `t` was overwritten by something without a gradient (tape.cpp).
+void forget_history(const char* op, const Tensor& t);
 
 // ---- shape.cpp (views) -------------------------------------------------------------------------
 Tensor reshape(const Tensor& t, const Dims& shape);  // one size may be -1; copies only if it must
