@@ -774,7 +774,7 @@ class Tensor:
     @grad.setter
     def grad(self, arg1: Tensor | None) -> None: ...
     @property
-    def grad_fn(self) -> Node:
+    def grad_fn(self) -> Node | None:
         """
         The recorded operation that made this tensor, or None.
         """
@@ -915,11 +915,11 @@ def _apply_function(function: typing.Any, *args) -> typing.Any:
     """
     Runs function.forward and records function.backward.
     """
-def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor]:
+def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor | None]:
     """
     The walk behind engine.grad and engine.autograd.backward.
     """
-def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple[bool, bool]:
+def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple:
     """
     Sets what is watched; returns what was.
     """

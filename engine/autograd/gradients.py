@@ -19,7 +19,8 @@ def as_tuple(tensors: Tensors) -> tuple[Tensor, ...]:
 def _starts(op: str, roots: tuple[Tensor, ...], gradients: Gradients) -> list[Tensor | None]:
     if gradients is None:
         return [None] * len(roots)
-    given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
+    given: list[Tensor | None] = []
+    given += [gradients] if isinstance(gradients, Tensor) else gradients
     if len(given) != len(roots):
         raise ValueError(f"{op}: {len(given)} gradients given for {len(roots)} outputs")
     return given

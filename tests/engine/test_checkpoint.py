@@ -203,6 +203,34 @@ def test_what_no_rule_reads_is_not_kept() -> None:
     assert engine.memory_stats()["allocated_bytes"] - before < 900_000
 
 
+@pytest.mark.parametrize(
+    "frozen",
+    [
+        lambda x: x * engine.ones(1, dtype=engine.float64),
+        lambda x: x.reshape(100, 1000) @ engine.ones((1000, 1), dtype=engine.float64),
+        lambda x: engine.linear(x.reshape(100, 1000), engine.ones((1, 1000), dtype=engine.float64)),
+        lambda x: engine.conv2d(
+            x.reshape(1, 1000, 10, 10).contiguous("channels_last"),
+            engine.ones((1, 1000, 1, 1), dtype=engine.float64),
+        ),
+    ],
+    ids=["multiply", "matmul", "linear", "conv2d"],
+)
+def test_what_only_a_frozen_factor_would_need_is_not_kept(frozen: Any) -> None:
+    x = leaf(np.ones(100_000))
+    before = engine.memory_stats()["allocated_bytes"]
+    with engine.no_grad():
+        spent = frozen(x)
+    plain = engine.memory_stats()["allocated_bytes"] - before
+    del spent
+    before = engine.memory_stats()["allocated_bytes"]
+    y = frozen(x * 1.0)
+    kept = engine.memory_stats()["allocated_bytes"] - before
+    assert kept < plain + 400_000  # the operand itself would be 800 000
+    y.sum().backward()
+    assert x.grad.tolist()[:2] == [1, 1]
+
+
 def test_retain_graph_keeps_it() -> None:
     x = leaf(np.ones(100_000))
     y = engine.exp(x * 1.0)

@@ -24,8 +24,13 @@ void bind_autograd(py::module_& m, TensorClass& cls) {
         if (grads) {
           for (const auto& g : *grads) start.push_back(or_none(g));
         }
-        OpScope scope;
-        return run_backward(outputs, std::move(start), {retain || create, create}, inputs);
+        std::vector<Tensor> found;
+        {
+          OpScope scope;
+          found = run_backward(outputs, std::move(start), {retain || create, create}, inputs);
+        }
+        // Undefined ones as None.
+        return std::vector<std::optional<Tensor>>(found.begin(), found.end());
       },
       py::arg("outputs"), py::arg("inputs"), py::arg("grad_outputs"), py::arg("retain_graph"),
       py::arg("create_graph"), "The walk behind engine.grad and engine.autograd.backward.");

@@ -191,7 +191,7 @@ void note_to_python_error(const std::string& note) {
 
 void bind_modes(py::module_& m) {
   m.def("_set_anomaly_mode",
-        [](bool backward, bool forward) {
+        [](bool backward, bool forward) -> py::tuple {
           const AnomalyMode before = anomaly_mode();
           set_anomaly_mode({backward, forward});
           return py::make_tuple(before.backward, before.forward);
@@ -217,7 +217,10 @@ void bind_node(py::module_& m, TensorClass& cls) {
   bind_node_class(m);
   bind_modes(m);
   set_note_to_error(&note_to_python_error);
-  cls.def_property_readonly("grad_fn", [](const Tensor& t) { return t.grad_fn(); },
+  cls.def_property_readonly("grad_fn", [](const Tensor& t) -> std::optional<Ref<Node>> {
+                              if (!t.grad_fn()) return std::nullopt;
+                              return t.grad_fn();
+                            },
                             "The recorded operation that made this tensor, or None.")
       .def("register_hook", &hook_on_tensor, py::arg("hook"),
            "Calls hook(grad) whenever the gradient of this tensor is complete; a tensor that it "

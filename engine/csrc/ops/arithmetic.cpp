@@ -109,6 +109,13 @@ void record_binary(const BinaryRule& rule, const Tensor& a, const Tensor& b, con
   }
 }
 
+// Which operands the rule will read. Each factor of a product only serves the other's gradient.
+std::pair<bool, bool> operands_to_save(const BinaryRule& rule, const Tensor& a, const Tensor& b) {
+  const bool product = &rule.forward == &multiply_kernel;
+  return {(rule.saves & A) && (!product || b.requires_grad()),
+          (rule.saves & B) && (!product || a.requires_grad())};
+}
+
 // Arithmetic on bool happens in uint8 and counts as true unless it is 0, where that has a meaning.
 Tensor apply_to_bools(const BinaryRule& rule, const Tensor& a, const Tensor& b);
 
@@ -122,8 +129,8 @@ Tensor apply_binary(const BinaryRule& rule, const Tensor& left, const Tensor& ri
   Tensor y = empty_result(shape, dtype, a, b);
   rule.forward.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
   if (needs_grad(a, b)) {
-    record_binary(rule, a, b, y, rule.saves & A ? Saved(a) : Saved(),
-                  rule.saves & B ? Saved(b) : Saved());
+    const auto [saves_a, saves_b] = operands_to_save(rule, a, b);
+    record_binary(rule, a, b, y, saves_a ? Saved(a) : Saved(), saves_b ? Saved(b) : Saved());
   }
   return y;
 }
@@ -254,7 +261,8 @@ Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
   check_inplace(name, a, records);
   // The rule needs what `a` held before.
   Saved before;
-  if (records && (rule.saves & A)) {
+  const auto [saves_a, saves_b] = operands_to_save(rule, a, b);
+  if (records && saves_a) {
     Tensor copy;
     {
       GradMode off(false);
@@ -266,7 +274,7 @@ Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
     }
     before = Saved(copy);
   }
-  Saved sb = records && (rule.saves & B) ? Saved(b.same_impl(a) ? clone(b) : b) : Saved();
+  Saved sb = records && saves_b ? Saved(b.same_impl(a) ? clone(b) : b) : Saved();
   rule.forward.on(a.device().type)(make_loop(shape, {&a, &a, &b}), dtype);
   a.storage()->bump_version();
   if (records) record_binary(rule, a, b, a, before, sb);

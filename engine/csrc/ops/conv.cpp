@@ -77,7 +77,9 @@ Tensor grad_input(const Tensor& grad, const Tensor& weight, Conv2dShape s) {
   const Tensor gx = empty_nhwc(s.n, s.c, s.h, s.w, g.dtype(), g.device());
   conv2d_grad_input_kernel.on(g.device().type)(g.dtype(), s, g.data(), w.data(), gx.data());
   if (needs_grad(g, w)) {
-    record("conv2d_grad_input", {g, w}, {gx}, [s, sg = Saved(g), sw = Saved(w)](Backward& bw) {
+    const Saved sg = w.requires_grad() ? Saved(g) : Saved();
+    const Saved sw = g.requires_grad() ? Saved(w) : Saved();
+    record("conv2d_grad_input", {g, w}, {gx}, [s, sg, sw](Backward& bw) {
       const Tensor gg = bw.grad();
       if (bw.wants(0)) bw.set(0, forward(gg, sw.get(), Tensor(), s));
       if (bw.wants(1)) bw.set(1, grad_weight(gg, sg.get(), s));
@@ -95,7 +97,9 @@ Tensor grad_weight(const Tensor& input, const Tensor& grad, const Conv2dShape& s
                                   x.device());
   conv2d_grad_weight_kernel.on(x.device().type)(x.dtype(), s, x.data(), g.data(), gw.data());
   if (needs_grad(x, g)) {
-    record("conv2d_grad_weight", {x, g}, {gw}, [s, sx = Saved(x), sg = Saved(g)](Backward& bw) {
+    const Saved sx = g.requires_grad() ? Saved(x) : Saved();
+    const Saved sg = x.requires_grad() ? Saved(g) : Saved();
+    record("conv2d_grad_weight", {x, g}, {gw}, [s, sx, sg](Backward& bw) {
       const Tensor gg = bw.grad();
       if (bw.wants(0)) bw.set(0, grad_input(sg.get(), gg, s));
       if (bw.wants(1)) bw.set(1, forward(sx.get(), gg, Tensor(), s));
@@ -117,7 +121,10 @@ Tensor forward(const Tensor& input, const Tensor& weight, const Tensor& bias, Co
   }
   conv2d_forward_kernel.on(x.device().type)(x.dtype(), s, x.data(), w.data(), epilogue, y.data());
   if (needs_grad(x, w, bias)) {
-    record("conv2d", {x, w, bias}, {y}, [s, sx = Saved(x), sw = Saved(w)](Backward& bw) {
+    // Each operand only serves the other's gradient.
+    const Saved sx = w.requires_grad() ? Saved(x) : Saved();
+    const Saved sw = x.requires_grad() ? Saved(w) : Saved();
+    record("conv2d", {x, w, bias}, {y}, [s, sx, sw](Backward& bw) {
       const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
       if (bw.wants(1)) bw.set(1, grad_weight(sx.get(), g, s));
       if (bw.wants(2)) bw.set(2, sum(g, Dims{0, 2, 3}, false));
