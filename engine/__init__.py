@@ -15,16 +15,18 @@ from __future__ import annotations
 import os as _os
 from typing import TYPE_CHECKING
 
-from engine import _C, interop, routines
+from engine import _C, autograd, interop, routines
 from engine._C import *  # noqa: F403
 from engine._C import AutogradError, Device, Generator, Tensor, dtype
+from engine.autograd.gradients import grad
 from engine.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from engine.elementwise import bitwise_invert, clip, nextafter, positive
-from engine.grad_mode import enable_grad, no_grad
+from engine.extension import get_include
+from engine.grad_mode import enable_grad, inference_mode, no_grad
 from engine.inspection import __array_namespace_info__
 
 if TYPE_CHECKING:
-    from engine import autograd, fft, linalg, nn, optim
+    from engine import fft, linalg, nn, optim
     from engine.routines import *  # noqa: F403
 
 # The array API's constants.
@@ -43,7 +45,7 @@ _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
 
 def __getattr__(name: str) -> object:
     # These load when first used: importing the engine stays quick.
-    if name in ("autograd", "fft", "linalg", "nn", "optim"):
+    if name in ("fft", "linalg", "nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
@@ -74,6 +76,9 @@ __all__ = [  # noqa: PLE0604
     "nextafter",
     "positive",
     "result_type",
+    "get_include",
+    "grad",
+    "inference_mode",
     "no_grad",
     "autograd",
     "fft",

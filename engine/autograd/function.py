@@ -77,10 +77,10 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     >>> class Exp(engine.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
-    ...         ctx.y = numpy.exp(x.detach().numpy())
+    ...         ctx.y = np.exp(x.detach().numpy())
     ...         return engine.asarray(ctx.y)
     ...     @staticmethod
-    ...     @once_differentiable
+    ...     @engine.autograd.once_differentiable
     ...     def backward(ctx, grad):
     ...         return engine.asarray(grad.numpy() * ctx.y)
     """

@@ -306,6 +306,7 @@ def test_once_differentiable_refuses_the_second_time() -> None:
             return engine.asarray(grad.numpy() * ctx.y)
 
     gradcheck(Outside.apply, [np.array([0.5])])
+    assert once_differentiable(Exp.backward).__doc__ == Exp.backward.__doc__
     x = leaf([1.0])
     with pytest.raises(engine.AutogradError, match="Outside.backward: declared.*once"):
         engine.grad([Outside.apply(x)], [x], create_graph=True)

@@ -28,16 +28,6 @@ const char* interned(const std::string& name) {
   return names->insert(name).first->c_str();
 }
 
-void add_note(const py::error_already_set& error, const std::string& text) {
-  const py::object value = py::reinterpret_borrow<py::object>(error.value());
-  if (py::hasattr(value, "add_note")) {  // Python 3.11
-    value.attr("add_note")(text);
-  } else if (py::len(value.attr("args")) == 1 && py::isinstance<py::str>(value.attr("args")[py::int_(0)])) {
-    const auto message = py::cast<std::string>(value.attr("args")[py::int_(0)]);
-    value.attr("args") = py::make_tuple(message + "\n" + text);
-  }
-}
-
 class FunctionNode final : public Node {
  public:
   FunctionNode(const std::string& name, py::object function, py::object context)
@@ -64,24 +54,17 @@ class FunctionNode final : public Node {
     for (size_t i = 0; i < grads.size(); ++i) {
       Tensor g = std::move(grads[i]);
       if (!g.defined() && materialize && output_is_tensor_[i]) {
-        g = zeros_like_output(i);
+        g = zeros(outputs[i].shape, outputs[i].dtype);
       }
       args[i + 1] = py::cast(g);
     }
-    try {
-      return checked(function_.attr("backward")(*args));
-    } catch (const py::error_already_set& error) {
-      add_note(error, "In backward of " + where() + ".");
-      throw;
-    }
+    return checked(function_.attr("backward")(*args));
   }
 
   void free_saved() override { drop(); }
   bool freed() const override { return !context_; }
 
  private:
-  Tensor zeros_like_output(size_t i) const { return zeros(outputs[i].shape, outputs[i].dtype); }
-
   std::vector<Tensor> checked(const py::object& result) const {
     py::tuple given = py::isinstance<py::tuple>(result) || py::isinstance<py::list>(result)
                           ? py::tuple(result)
@@ -157,6 +140,7 @@ py::object finish(FunctionNode& node, FunctionContext& context, const std::vecto
     }
     node.add_output(t);
     if (is_tensor && is_differentiable(t.dtype()) && !holds(context.non_differentiable, t)) {
+      check_result(node, t);
       AutogradMeta& meta = mine.impl()->autograd();
       meta.grad_fn = Ref<Node>(&node);
       meta.output_nr = static_cast<int>(i);

@@ -113,7 +113,16 @@ class TensorImpl : public RefCounted {
   Dims strides;
   int64_t offset;
   std::unique_ptr<AutogradMeta> meta;
+
+  // A view made while operations are recorded knows the tensor whose memory it shows, so that an
+  // in-place change of either reaches the other's gradient. `history` counts the recorded changes
+  // of a base, `base_history` says which of them the view's grad_fn has seen.
+  Ref<TensorImpl> base;
+  uint32_t history = 0, base_history = 0;
 };
+
+// Of a view: takes on what was done in place to the tensor it shows. Defined in autograd/meta.cpp.
+void see_changes_of_base(TensorImpl& view);
 
 // Every operation goes through these many times: they are worth being inline.
 inline Tensor::Tensor(TensorImpl* impl) : impl_(impl) {}
@@ -135,6 +144,7 @@ inline void* Tensor::raw_data() const {
   return static_cast<char*>(impl_->storage->data()) + impl_->offset * itemsize(impl_->dtype);
 }
 inline bool Tensor::requires_grad() const {
+  if (impl_->base) see_changes_of_base(*impl_);
   const auto& meta = impl_->meta;
   return meta && (meta->requires_grad || meta->grad_fn);
 }
