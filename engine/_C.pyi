@@ -8,7 +8,7 @@ import builtins
 import collections.abc
 import numpy
 import typing
-__all__: list[str] = ['AutogradError', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'concat', 'conv2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
+__all__: list[str] = ['AutogradError', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'celu', 'clip', 'concat', 'conv2d', 'conv_transpose2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'elu', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logsigmoid', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'mish', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'relu6', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'selu', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'softplus', 'softshrink', 'softsign', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'tanhshrink', 'threshold', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
@@ -375,6 +375,30 @@ class Tensor:
         >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def hardsigmoid(self) -> Tensor:
+        """
+        min(max(x / 6 + 1 / 2, 0), 1) (Courbariaux et al., arXiv:1511.00363), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.hardsigmoid(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def hardswish(self) -> Tensor:
+        """
+        x * hardsigmoid(x) (Howard et al., arXiv:1905.02244), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.hardswish(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def is_contiguous(self, memory_format: str = 'contiguous') -> builtins.bool:
         """
         Whether memory is in row-major order, or with 'channels_last' in NHWC order.
@@ -467,6 +491,18 @@ class Tensor:
         >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
         bool
         """
+    def logsigmoid(self) -> Tensor:
+        """
+        log(1 / (1 + exp(-x))), without overflow, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.logsigmoid(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def max(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Largest element; NaN if there is one.
@@ -486,6 +522,18 @@ class Tensor:
     def minimum_(self, other: typing.Any) -> typing.Any:
         """
         The smaller of this tensor and other, in place.
+        """
+    def mish(self) -> Tensor:
+        """
+        x * tanh(log(1 + exp(x))) (Misra, arXiv:1908.08681), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.mish(engine.asarray([0.5, 1.0])).shape
+        (2,)
         """
     def mul_(self, other: typing.Any) -> typing.Any:
         """
@@ -543,6 +591,18 @@ class Tensor:
         >>> engine.relu(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def relu6(self) -> Tensor:
+        """
+        min(max(x, 0), 6), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.relu6(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def remainder_(self, other: typing.Any) -> typing.Any:
         """
         Remainder in place.
@@ -573,6 +633,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def selu(self) -> Tensor:
+        """
+        Scaled exponential linear unit (Klambauer et al., arXiv:1706.02515), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.selu(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def sigmoid(self) -> Tensor:
@@ -633,6 +705,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.sinh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def softsign(self) -> Tensor:
+        """
+        x / (1 + |x|), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.softsign(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def sqrt(self) -> Tensor:
@@ -705,6 +789,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.tanh(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def tanhshrink(self) -> Tensor:
+        """
+        x - tanh(x), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.tanhshrink(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def to(self, target: typing.Any) -> Tensor:
@@ -836,10 +932,16 @@ class Generator:
         """
         The seed it started from.
         """
+def _adaptive_max_pool2d(arg0: Tensor, arg1: tuple[int, int]) -> tuple[Tensor, Tensor]: ...
+def _chunks(arg0: Tensor, arg1: int, arg2: int) -> tuple: ...
+def _fold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: tuple[int, int]) -> Tensor: ...
+def _max_pool2d_with_indices(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: builtins.bool) -> tuple[Tensor, Tensor]: ...
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
     """
+def _sum_pool2d(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: builtins.bool, arg5: int) -> Tensor: ...
+def _unfold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int]) -> Tensor: ...
 def abs(x: Tensor) -> Tensor:
     """
     Absolute value; the gradient at 0 is 0, elementwise.
@@ -1047,6 +1149,10 @@ def ceil(x: Tensor) -> Tensor:
     >>> engine.ceil(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """
+    x, or alpha * (exp(x / alpha) - 1) where x is not positive (Barron, arXiv:1704.07483).
+    """
 def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
     """
     Elements limited to [min, max]; NaN stays NaN.
@@ -1058,6 +1164,10 @@ def concat(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1) -> Tensor:
     """
     Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
+    """
+def conv_transpose2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), output_padding: tuple[int, int] = (0, 0), groups: int = 1, dilation: tuple[int, int] = (1, 1)) -> Tensor:
+    """
+    Transposed convolution of x (N, C, H, W) with weight (C, out / groups, kh, kw): the gradient that conv2d with that weight sends back to its input. Zeiler et al., CVPR 2010.
     """
 def cos(x: Tensor) -> Tensor:
     """
@@ -1114,6 +1224,10 @@ def dropout(x: Tensor, p: float, generator: Generator | None = None) -> Tensor:
 def dtype_named(name: str) -> DType:
     """
     The dtype of that name: dtype_named('float32') is engine.float32.
+    """
+def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """
+    x, or alpha * (exp(x) - 1) where x is not positive (Clevert et al., arXiv:1511.07289).
     """
 def embedding(weight: Tensor, idx: Tensor) -> Tensor:
     """
@@ -1294,6 +1408,38 @@ def greater_equal(a: typing.Any, b: typing.Any) -> Tensor:
 
     >>> engine.greater_equal(engine.asarray([1, 2]), 2).shape
     (2,)
+    """
+def hardshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    """
+    x, or 0 where |x| is not above lambd.
+    """
+def hardsigmoid(x: Tensor) -> Tensor:
+    """
+    min(max(x / 6 + 1 / 2, 0), 1) (Courbariaux et al., arXiv:1511.00363), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.hardsigmoid(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def hardswish(x: Tensor) -> Tensor:
+    """
+    x * hardsigmoid(x) (Howard et al., arXiv:1905.02244), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.hardswish(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """
+    x limited to [min_val, max_val]; no gradient at the ends.
     """
 def hypot(a: typing.Any, b: typing.Any) -> Tensor:
     """
@@ -1487,6 +1633,18 @@ def logical_xor(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.logical_xor(engine.asarray([1, 2]), 2).shape
     (2,)
     """
+def logsigmoid(x: Tensor) -> Tensor:
+    """
+    log(1 / (1 + exp(-x))), without overflow, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.logsigmoid(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def manual_seed(seed: int) -> None:
     """
     Starts the default generator again from a seed (0 if never called).
@@ -1537,6 +1695,18 @@ def minimum(a: typing.Any, b: typing.Any) -> Tensor:
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.minimum(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def mish(x: Tensor) -> Tensor:
+    """
+    x * tanh(log(1 + exp(x))) (Misra, arXiv:1908.08681), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.mish(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 def multiply(a: typing.Any, b: typing.Any) -> Tensor:
@@ -1659,6 +1829,18 @@ def relu(x: Tensor) -> Tensor:
     >>> engine.relu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def relu6(x: Tensor) -> Tensor:
+    """
+    min(max(x, 0), 6), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.relu6(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def remainder(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a - floor(a / b) * b: the sign of b, elementwise with broadcasting.
@@ -1706,6 +1888,18 @@ def rsqrt(x: Tensor) -> Tensor:
 def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
     """
     Multiplies every tensor by factor, in place.
+    """
+def selu(x: Tensor) -> Tensor:
+    """
+    Scaled exponential linear unit (Klambauer et al., arXiv:1706.02515), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.selu(engine.asarray([0.5, 1.0])).shape
+    (2,)
     """
 def set_conv_algorithm(name: str) -> None:
     """
@@ -1797,6 +1991,26 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     exp(x) / sum(exp(x)) along an axis, without overflow.
     """
+def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """
+    log(1 + exp(beta x)) / beta, or x where beta x is above threshold.
+    """
+def softshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    """
+    x moved lambd towards 0, at most to 0.
+    """
+def softsign(x: Tensor) -> Tensor:
+    """
+    x / (1 + |x|), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.softsign(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def sqrt(x: Tensor) -> Tensor:
     """
     Square root, elementwise.
@@ -1880,6 +2094,22 @@ def tanh(x: Tensor) -> Tensor:
 
     >>> engine.tanh(engine.asarray([0.5, 1.0])).shape
     (2,)
+    """
+def tanhshrink(x: Tensor) -> Tensor:
+    """
+    x - tanh(x), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.tanhshrink(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def threshold(x: Tensor, threshold: float, value: float) -> Tensor:
+    """
+    x, or value where x is not above threshold.
     """
 def trunc(x: Tensor) -> Tensor:
     """

@@ -1,4 +1,4 @@
-// Two-dimensional convolution. Results are channels-last in memory whatever came in: the kernels
+// Two-dimensional convolution and its transpose. Results are channels-last in memory whatever came in: the kernels
 // work on NHWC, and a network then runs in it from the first layer to the last.
 #include "kernels/conv.h"
 
@@ -67,17 +67,47 @@ Tensor empty_nhwc(int64_t n, int64_t c, int64_t h, int64_t w, DType dtype, Devic
 
 Tensor dense(const Tensor& t) { return t.is_dense() ? t : contiguous(t); }
 
-}  // namespace
+// Gradients of a convolution are operations too: each is bilinear, so the gradients of one are the
+// convolution and the other, as often as one likes.
+Tensor grad_weight(const Tensor& pictures, const Tensor& grad, Conv2dShape s, const Tensor& like);
 
-Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
-              const Conv2dOptions& options) {
-  Conv2dShape s = make_shape(input, weight, bias, options);
-  if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
-    return astype(conv2d(astype(input, DType::kF32), astype(weight, DType::kF32),
-                         bias.defined() ? astype(bias, DType::kF32) : bias, options),
-                  input.dtype());
+Tensor forward(const Tensor& pictures, const Tensor& weight, const Tensor& bias, Conv2dShape s);
+
+// The pictures' gradient, shape (n, c, h, w) of `s`, from that of the result.
+Tensor grad_input(const char* op, const Tensor& grad, const Tensor& weight, Conv2dShape s) {
+  const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast), w = dense(weight);
+  set_weight_strides(s, w);
+  const Tensor out = empty_nhwc(s.n, s.c, s.h, s.w, g.dtype(), g.device());
+  conv2d_grad_input_kernel.on(g.device().type)(g.dtype(), s, g.data(), w.data(), out.data());
+  if (needs_grad(g, w)) {
+    record(op, {g, w}, {out}, [s, sg = Saved(g), sw = Saved(w)](Backward& bw) {
+      const Tensor gg = bw.grad();
+      if (bw.wants(0)) bw.set(0, forward(gg, sw.get(), {}, s));
+      if (bw.wants(1)) bw.set(1, grad_weight(gg, sg.get(), s, sw.get()));
+    });
   }
-  const Tensor x = contiguous(input, MemoryFormat::kChannelsLast);
+  return out;
+}
+
+// The weight's gradient, with the shape and memory order of `like`.
+Tensor grad_weight(const Tensor& pictures, const Tensor& grad, Conv2dShape s, const Tensor& like) {
+  const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
+  const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast);
+  const Tensor out = empty_strided(like.shape(), like.strides(), like.dtype(), like.device());
+  set_weight_strides(s, out);
+  conv2d_grad_weight_kernel.on(x.device().type)(x.dtype(), s, x.data(), g.data(), out.data());
+  if (needs_grad(x, g)) {
+    record("conv2d_grad_weight", {x, g}, {out}, [s, sx = Saved(x), sg = Saved(g)](Backward& bw) {
+      const Tensor gg = bw.grad();
+      if (bw.wants(0)) bw.set(0, grad_input("conv2d_grad_input", sg.get(), gg, s));
+      if (bw.wants(1)) bw.set(1, forward(sx.get(), gg, {}, s));
+    });
+  }
+  return out;
+}
+
+Tensor forward(const Tensor& pictures, const Tensor& weight, const Tensor& bias, Conv2dShape s) {
+  const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
   const Tensor w = dense(weight);
   set_weight_strides(s, w);
   Tensor y = empty_nhwc(s.n, s.k, s.oh, s.ow, x.dtype(), x.device());
@@ -90,24 +120,93 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
   conv2d_forward_kernel.on(x.device().type)(x.dtype(), s, x.data(), w.data(), epilogue, y.data());
   if (needs_grad(x, w, bias)) {
     record("conv2d", {x, w, bias}, {y}, [s, sx = Saved(x), sw = Saved(w)](Backward& bw) {
-      check<AutogradError>(!grad_enabled(), "conv2d: not differentiable twice");
       const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
-      const Tensor x = sx.get(), w = sw.get();
-      const DeviceType device = g.device().type;
-      if (bw.wants(1)) {
-        Tensor gw = empty_strided(w.shape(), w.strides(), w.dtype(), w.device());
-        conv2d_grad_weight_kernel.on(device)(x.dtype(), s, x.data(), g.data(), gw.data());
-        bw.set(1, gw);
-      }
+      if (bw.wants(1)) bw.set(1, grad_weight(sx.get(), g, s, sw.get()));
       if (bw.wants(2)) bw.set(2, sum(g, Dims{0, 2, 3}, false));
-      if (bw.wants(0)) {
-        Tensor gx = empty_nhwc(s.n, s.c, s.h, s.w, x.dtype(), x.device());
-        conv2d_grad_input_kernel.on(device)(x.dtype(), s, g.data(), w.data(), gx.data());
-        bw.set(0, gx);
-      }
+      if (bw.wants(0)) bw.set(0, grad_input("conv2d_grad_input", g, sw.get(), s));
     });
   }
   return y;
+}
+
+bool computes_in(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
+
+// The convolution whose pictures' gradient the transposed one is.
+Conv2dShape make_transposed_shape(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                  const ConvTranspose2dOptions& o) {
+  constexpr const char* op = "conv_transpose2d";
+  check(x.ndim() == 4, op, ": expected input of shape (N, C, H, W), got ", to_string(x.shape()));
+  check(weight.ndim() == 4, op, ": expected a weight of shape (in, out / groups, kh, kw), got ",
+        to_string(weight.shape()));
+  check<TypeError>(is_floating(x.dtype()) && weight.dtype() == x.dtype(), op, ": input is ",
+                   dtype_name(x.dtype()), ", weight ", dtype_name(weight.dtype()),
+                   "; both must have one floating-point dtype");
+  check(x.size(1) == weight.size(0), op, ": input of shape ", to_string(x.shape()), " has ",
+        x.size(1), " channels, the weight of shape ", to_string(weight.shape()), " expects ",
+        weight.size(0));
+  check(o.groups > 0 && x.size(1) % o.groups == 0, op, ": ", o.groups, " groups do not divide ",
+        x.size(1), " input channels");
+  int64_t size[2];
+  for (int d = 0; d < 2; ++d) {
+    check(o.stride[d] > 0 && o.dilation[d] > 0 && o.padding[d] >= 0 && weight.size(2 + d) > 0, op,
+          ": expected a window, strides and dilation of 1 or more and no negative padding, got "
+          "window ", weight.size(2 + d), ", stride ", o.stride[d], ", dilation ", o.dilation[d],
+          ", padding ", o.padding[d]);
+    check(o.output_padding[d] >= 0 &&
+              (o.output_padding[d] < o.stride[d] || o.output_padding[d] < o.dilation[d]),
+          op, ": output_padding ", o.output_padding[d], " must be smaller than stride ",
+          o.stride[d], " or dilation ", o.dilation[d]);
+    size[d] = (x.size(2 + d) - 1) * o.stride[d] - 2 * o.padding[d] +
+              o.dilation[d] * (weight.size(2 + d) - 1) + o.output_padding[d] + 1;
+    check(size[d] > 0, op, ": input of shape ", to_string(x.shape()), " with padding ",
+          o.padding[d], " would give pictures of size ", size[d], " along axis ", 2 + d);
+  }
+  Conv2dShape s{};
+  s.n = x.size(0);
+  s.c = weight.size(1) * o.groups;
+  s.h = size[0];
+  s.w = size[1];
+  s.k = x.size(1);
+  s.kh = weight.size(2);
+  s.kw = weight.size(3);
+  s.oh = x.size(2);
+  s.ow = x.size(3);
+  s.stride_h = o.stride[0];
+  s.stride_w = o.stride[1];
+  s.pad_h = o.padding[0];
+  s.pad_w = o.padding[1];
+  s.dilation_h = o.dilation[0];
+  s.dilation_w = o.dilation[1];
+  s.groups = o.groups;
+  check(!bias.defined() || (bias.shape() == Dims{s.c} && bias.dtype() == x.dtype()), op,
+        ": expected a bias of ", s.c, " values of ", dtype_name(x.dtype()), ", got ",
+        bias.defined() ? describe(bias) : std::string());
+  return s;
+}
+
+}  // namespace
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const Conv2dOptions& options) {
+  const Conv2dShape s = make_shape(x, weight, bias, options);
+  if (!computes_in(x.dtype())) {
+    return astype(conv2d(astype(x, DType::kF32), astype(weight, DType::kF32),
+                         bias.defined() ? astype(bias, DType::kF32) : bias, options),
+                  x.dtype());
+  }
+  return forward(x, weight, bias, s);
+}
+
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const ConvTranspose2dOptions& options) {
+  const Conv2dShape s = make_transposed_shape(x, weight, bias, options);
+  if (!computes_in(x.dtype())) {
+    return astype(conv_transpose2d(astype(x, DType::kF32), astype(weight, DType::kF32),
+                                   bias.defined() ? astype(bias, DType::kF32) : bias, options),
+                  x.dtype());
+  }
+  const Tensor y = grad_input("conv_transpose2d", x, weight, s);
+  return bias.defined() ? y + reshape(bias, {1, s.c, 1, 1}) : y;
 }
 
 }  // namespace zoo
