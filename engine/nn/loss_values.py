@@ -135,8 +135,8 @@ class NLLLoss(Module):
 class BCELoss(Module):
     """L = -(t log x + (1 - t) log(1 - x)) for probabilities x.
 
-    >>> BCELoss()(engine.asarray([1.0]), engine.asarray([1.0])).item()
-    -0.0
+    >>> BCELoss()(engine.asarray([0.5]), engine.asarray([1.0]))
+    Tensor(0.6931472, dtype=float32)
     """
 
     weight: Tensor | None

@@ -380,14 +380,14 @@ class PReLU(Module):
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
         super().__init__()
-        self.num_parameters = num_parameters
+        self.slopes = num_parameters
         self.weight = Parameter(engine.full((num_parameters,), init))
 
     def forward(self, x: Tensor) -> Tensor:
         return F.prelu(x, self.weight)
 
     def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
+        return f"num_parameters={self.slopes}"
 
 
 class RReLU(Module):

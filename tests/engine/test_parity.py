@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,55 @@ def test_gradients_match_finite_differences(case: Case) -> None:
         return engine.concat([r.reshape((-1,)) for r in results])
 
     gradcheck(run, [a for a, differs in arrays if differs])
+
+
+LAYOUTS = {
+    "reversed": lambda a: a[(slice(None, None, -1),) * a.ndim].copy()[
+        (slice(None, None, -1),) * a.ndim
+    ],
+    "transposed": lambda a: np.ascontiguousarray(a.T).T,
+    "every other": lambda a: np.repeat(a, 2, -1)[..., ::2] if a.ndim else a,
+}
+
+
+def forward(case: Case, convert: Callable[[np.ndarray], engine.Tensor]) -> np.ndarray:
+    """The results alone, as `outcome` has them at its start."""
+    library = Engine()
+    inputs = [convert(a) for a, _ in case.arrays()]
+    with engine.no_grad():
+        results = leaves(case.run(library, *inputs))
+    arrays = [r.astype(engine.float64).numpy() for r in results]
+    return np.concatenate([[*a.shape, *a.reshape(-1)] for a in arrays])
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_any_memory_layout_gives_the_same(case: Case, layout: str) -> None:
+    got = forward(case, lambda a: engine.from_numpy(LAYOUTS[layout](a)))
+    wanted = golden()[case.name][: len(got)]
+    scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1.0)
+    np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-10 * scale)
+
+
+# What these compute in float32 differs by more than rounding: places in a picture that lie on the
+# border between two pixels, and a root near 0.
+NOT_IN_FLOAT32 = {case.name for case in CASES if "nearest" in case.name}
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, id=c.name) for c in CASES if c.name not in NOT_IN_FLOAT32]
+)
+def test_float32_is_near(case: Case) -> None:
+    def convert(a: np.ndarray) -> engine.Tensor:
+        t = engine.asarray(a)
+        return t.astype(engine.float32) if a.dtype == np.float64 else t
+
+    got = forward(case, convert)
+    wanted = golden()[case.name][: len(got)]
+    scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1.0)
+    np.testing.assert_allclose(got, wanted, rtol=2e-4, atol=2e-5 * scale)
 
 
 def test_every_case_is_stored() -> None:

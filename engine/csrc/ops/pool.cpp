@@ -149,8 +149,9 @@ Tensor max_pool2d(const Tensor& pictures, const Pool2dOptions& options) {
 
 Pooled max_pool2d_with_indices(const Tensor& x, const Pool2dOptions& options) {
   check_pictures("max_pool2d", x);
-  return max_pool_windows("max_pool2d", x, sliding_axis("max_pool2d", "height", x.size(2), 0, options),
-                          sliding_axis("max_pool2d", "width", x.size(3), 1, options));
+  AxisTables h = sliding_axis("max_pool2d", "height", x.size(2), 0, options);
+  AxisTables w = sliding_axis("max_pool2d", "width", x.size(3), 1, options);
+  return max_pool_windows("max_pool2d", x, std::move(h), std::move(w));
 }
 
 Pooled adaptive_max_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
