@@ -3,198 +3,16 @@
 """
 The native tensor and autograd engine.
 """
-
 from __future__ import annotations
 import builtins
 import collections.abc
 import numpy
 import typing
-
-__all__: list[str] = [
-    "AutogradError",
-    "Generator",
-    "Tensor",
-    "abs",
-    "acos",
-    "acosh",
-    "adamw_step",
-    "adaptive_avg_pool2d",
-    "add",
-    "all",
-    "any",
-    "arange",
-    "argmax",
-    "argmin",
-    "asarray",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "avg_pool2d",
-    "batch_norm",
-    "bernoulli",
-    "bfloat16",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "bool",
-    "broadcast_to",
-    "ceil",
-    "celu",
-    "clip",
-    "concat",
-    "conv2d",
-    "conv_transpose2d",
-    "cos",
-    "cosh",
-    "cpu_isa",
-    "cross_entropy",
-    "diagonal",
-    "divide",
-    "dropout",
-    "dtype",
-    "dtype_named",
-    "elu",
-    "embedding",
-    "empty",
-    "empty_cache",
-    "empty_like",
-    "equal",
-    "erf",
-    "exp",
-    "expand_dims",
-    "expm1",
-    "eye",
-    "flip",
-    "float16",
-    "float32",
-    "float64",
-    "floor",
-    "floor_divide",
-    "from_numpy",
-    "full",
-    "full_like",
-    "gelu",
-    "gelu_tanh",
-    "get_conv_algorithm",
-    "get_num_threads",
-    "get_rng_state",
-    "grad",
-    "grad_norm",
-    "greater",
-    "greater_equal",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hypot",
-    "int16",
-    "int32",
-    "int64",
-    "int8",
-    "is_grad_enabled",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "layer_norm",
-    "leaky_relu",
-    "less",
-    "less_equal",
-    "linear",
-    "linspace",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "log_softmax",
-    "logaddexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "logsigmoid",
-    "manual_seed",
-    "matmul",
-    "max",
-    "max_pool2d",
-    "maximum",
-    "mean",
-    "memory_stats",
-    "min",
-    "minimum",
-    "mish",
-    "multiply",
-    "negative",
-    "nonzero",
-    "normal_",
-    "normalize_images",
-    "not_equal",
-    "ones",
-    "ones_like",
-    "permute_dims",
-    "pow",
-    "prod",
-    "promote_types",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-    "reciprocal",
-    "relu",
-    "relu6",
-    "remainder",
-    "reset_peak_memory_stats",
-    "reshape",
-    "round",
-    "rsqrt",
-    "scale_grads",
-    "selu",
-    "set_conv_algorithm",
-    "set_grad_enabled",
-    "set_num_threads",
-    "set_rng_state",
-    "sgd_step",
-    "sigmoid",
-    "sign",
-    "silu",
-    "sin",
-    "sinh",
-    "softmax",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "sqrt",
-    "square",
-    "squeeze",
-    "stack",
-    "std",
-    "subtract",
-    "sum",
-    "swapaxes",
-    "take",
-    "tan",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "trunc",
-    "trunc_normal_",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint8",
-    "uniform_",
-    "var",
-    "where",
-    "zeros",
-    "zeros_like",
-]
-
+__all__: list[str] = ['AutogradError', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'celu', 'clip', 'concat', 'conv2d', 'conv_transpose2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'elu', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logsigmoid', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'mish', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'relu6', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'selu', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'softplus', 'softshrink', 'softsign', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'tanhshrink', 'threshold', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
     """
-
 class dtype:
     """
     The type of a tensor's elements, such as engine.float32.
@@ -218,9 +36,7 @@ class dtype:
         """
         Its name, 'float32'.
         """
-
 DType: typing.TypeAlias = dtype
-
 class Tensor:
     """
     An n-dimensional array that can record what is done to it.
@@ -230,7 +46,6 @@ class Tensor:
     >>> x = engine.asarray([1.0, 2.0])
     >>> x.requires_grad = True
     """
-
     __array_priority__: typing.ClassVar[int] = 1000
     __array_ufunc__ = None
     def __abs__(self) -> Tensor: ...
@@ -324,19 +139,11 @@ class Tensor:
         """
         Adds other to this tensor in place.
         """
-    def all(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def all(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Whether all elements are true.
         """
-    def any(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def any(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Whether any element is true.
         """
@@ -400,12 +207,7 @@ class Tensor:
         >>> engine.atanh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
-    def backward(
-        self,
-        grad: Tensor | None = None,
-        retain_graph: builtins.bool = False,
-        create_graph: builtins.bool = False,
-    ) -> None:
+    def backward(self, grad: Tensor | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> None:
         """
         Adds the gradient of this tensor to .grad of every leaf it came from. Without grad the tensor must be a single element. Frees the graph unless retain_graph is set; create_graph records the walk itself, for gradients of gradients.
         """
@@ -433,7 +235,7 @@ class Tensor:
         """
         A copy; gradients flow through it.
         """
-    def contiguous(self, memory_format: str = "contiguous") -> Tensor:
+    def contiguous(self, memory_format: str = 'contiguous') -> Tensor:
         """
         This tensor if its memory has that order ('contiguous' or 'channels_last'), else a copy that has.
         """
@@ -597,7 +399,7 @@ class Tensor:
         >>> engine.hardswish(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
-    def is_contiguous(self, memory_format: str = "contiguous") -> builtins.bool:
+    def is_contiguous(self, memory_format: str = 'contiguous') -> builtins.bool:
         """
         Whether memory is in row-major order, or with 'channels_last' in NHWC order.
         """
@@ -701,11 +503,7 @@ class Tensor:
         >>> engine.logsigmoid(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
-    def max(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def max(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Largest element; NaN if there is one.
         """
@@ -713,19 +511,11 @@ class Tensor:
         """
         The larger of this tensor and other, in place.
         """
-    def mean(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def mean(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Mean over the axes named, or all. Accumulates in float64.
         """
-    def min(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def min(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Smallest element; NaN if there is one.
         """
@@ -773,12 +563,7 @@ class Tensor:
         """
         Raises this tensor to a power in place.
         """
-    def prod(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-        dtype: DType | None = None,
-    ) -> Tensor:
+    def prod(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
         """
         Product over the axes named, or all.
         """
@@ -962,12 +747,7 @@ class Tensor:
         """
         Axes of size 1 removed: those named, or all.
         """
-    def std(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        correction: float = 0.0,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def std(self, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
         """
         Standard deviation; divides by n - correction.
         """
@@ -979,12 +759,7 @@ class Tensor:
         """
         Subtracts other from this tensor in place.
         """
-    def sum(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-        dtype: DType | None = None,
-    ) -> Tensor:
+    def sum(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
         """
         Sum over the axes named, or all. Accumulates in float64 or int64.
         """
@@ -1052,12 +827,7 @@ class Tensor:
         """
         A new axis of size 1.
         """
-    def var(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        correction: float = 0.0,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def var(self, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
         """
         Variance; divides by n - correction.
         """
@@ -1134,7 +904,6 @@ class Tensor:
         """
         How often the memory was changed in place.
         """
-
 class Generator:
     """
     A source of random numbers: Philox4x32-10 counters (Salmon et al., SC 2011). The same seed gives the same numbers for any number of threads and on every processor.
@@ -1163,45 +932,16 @@ class Generator:
         """
         The seed it started from.
         """
-
 def _adaptive_max_pool2d(arg0: Tensor, arg1: tuple[int, int]) -> tuple[Tensor, Tensor]: ...
 def _chunks(arg0: Tensor, arg1: int, arg2: int) -> tuple: ...
-def _fold(
-    arg0: Tensor,
-    arg1: tuple[int, int],
-    arg2: tuple[int, int],
-    arg3: tuple[int, int],
-    arg4: tuple[int, int],
-    arg5: tuple[int, int],
-) -> Tensor: ...
-def _max_pool2d_with_indices(
-    arg0: Tensor,
-    arg1: tuple[int, int],
-    arg2: tuple[int, int],
-    arg3: tuple[int, int],
-    arg4: tuple[int, int],
-    arg5: builtins.bool,
-) -> tuple[Tensor, Tensor]: ...
+def _fold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: tuple[int, int]) -> Tensor: ...
+def _max_pool2d_with_indices(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: builtins.bool) -> tuple[Tensor, Tensor]: ...
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
     """
-
-def _sum_pool2d(
-    arg0: Tensor,
-    arg1: tuple[int, int],
-    arg2: tuple[int, int],
-    arg3: tuple[int, int],
-    arg4: builtins.bool,
-    arg5: int,
-) -> Tensor: ...
-def _unfold(
-    arg0: Tensor,
-    arg1: tuple[int, int],
-    arg2: tuple[int, int],
-    arg3: tuple[int, int],
-    arg4: tuple[int, int],
-) -> Tensor: ...
+def _sum_pool2d(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: builtins.bool, arg5: int) -> Tensor: ...
+def _unfold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int]) -> Tensor: ...
 def abs(x: Tensor) -> Tensor:
     """
     Absolute value; the gradient at 0 is 0, elementwise.
@@ -1214,7 +954,6 @@ def abs(x: Tensor) -> Tensor:
     >>> engine.abs(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def acos(x: Tensor) -> Tensor:
     """
     Inverse cosine, in radians, elementwise.
@@ -1227,7 +966,6 @@ def acos(x: Tensor) -> Tensor:
     >>> engine.acos(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def acosh(x: Tensor) -> Tensor:
     """
     Inverse hyperbolic cosine, elementwise.
@@ -1240,29 +978,14 @@ def acosh(x: Tensor) -> Tensor:
     >>> engine.acosh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def adamw_step(
-    params: collections.abc.Sequence[Tensor],
-    grads: collections.abc.Sequence[Tensor],
-    exp_avg: collections.abc.Sequence[Tensor],
-    exp_avg_sq: collections.abc.Sequence[Tensor],
-    step: int,
-    lr: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-08,
-    weight_decay: float = 0.0,
-    decoupled: builtins.bool = True,
-) -> None:
+def adamw_step(params: collections.abc.Sequence[Tensor], grads: collections.abc.Sequence[Tensor], exp_avg: collections.abc.Sequence[Tensor], exp_avg_sq: collections.abc.Sequence[Tensor], step: int, lr: float, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-08, weight_decay: float = 0.0, decoupled: builtins.bool = True) -> None:
     """
     One step of AdamW (Loshchilov and Hutter, arXiv:1711.05101), or of Adam (Kingma and Ba, arXiv:1412.6980) if decoupled is False, on all params, in place. step counts from 1.
     """
-
 def adaptive_avg_pool2d(x: Tensor, output_size: tuple[int, int]) -> Tensor:
     """
     Means of x (N, C, H, W) over as many windows as output_size (rows, columns) says; window k covers floor(k H / rows) to ceil((k + 1) H / rows).
     """
-
 def add(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a + b, elementwise with broadcasting.
@@ -1275,61 +998,33 @@ def add(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.add(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def all(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def all(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Whether all elements are true.
     """
-
-def any(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def any(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Whether any element is true.
     """
-
-def arange(
-    start: typing.Any,
-    stop: typing.Any = None,
-    step: typing.Any = 1,
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def arange(start: typing.Any, stop: typing.Any = None, step: typing.Any = 1, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Evenly spaced values from start up to, not including, stop; arange(n) starts at 0.
     """
-
 def argmax(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Position of the first largest element.
     """
-
 def argmin(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Position of the first smallest element.
     """
-
-def asarray(
-    obj: typing.Any,
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-    copy: builtins.bool | None = None,
-) -> Tensor:
+def asarray(obj: typing.Any, *, dtype: DType | None = None, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
     """
     A tensor of a number, a nested list, a numpy array or a tensor. Python floats become float32, integers int64; arrays keep their dtype and share memory unless copy=True.
 
     >>> engine.asarray([[1.0, 2.0]]).shape
     (1, 2)
     """
-
 def asin(x: Tensor) -> Tensor:
     """
     Inverse sine, in radians, elementwise.
@@ -1342,7 +1037,6 @@ def asin(x: Tensor) -> Tensor:
     >>> engine.asin(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def asinh(x: Tensor) -> Tensor:
     """
     Inverse hyperbolic sine, elementwise.
@@ -1355,7 +1049,6 @@ def asinh(x: Tensor) -> Tensor:
     >>> engine.asinh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def atan(x: Tensor) -> Tensor:
     """
     Inverse tangent, in radians, elementwise.
@@ -1368,7 +1061,6 @@ def atan(x: Tensor) -> Tensor:
     >>> engine.atan(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def atan2(a: typing.Any, b: typing.Any) -> Tensor:
     """
     Angle of the point (b, a), in radians, elementwise with broadcasting.
@@ -1381,7 +1073,6 @@ def atan2(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.atan2(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def atanh(x: Tensor) -> Tensor:
     """
     Inverse hyperbolic tangent, elementwise.
@@ -1394,40 +1085,18 @@ def atanh(x: Tensor) -> Tensor:
     >>> engine.atanh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def avg_pool2d(
-    x: Tensor,
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    padding: tuple[int, int] = (0, 0),
-    ceil_mode: builtins.bool = False,
-    count_include_pad: builtins.bool = True,
-) -> Tensor:
+def avg_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int] = (0, 0), ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
     """
     Mean of each window of x (N, C, H, W); zeros of the padding count unless count_include_pad is False.
     """
-
-def batch_norm(
-    x: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    training: builtins.bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-05,
-    residual: Tensor | None = None,
-    relu: builtins.bool = False,
-) -> Tensor:
+def batch_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, running_mean: Tensor | None = None, running_var: Tensor | None = None, training: builtins.bool = False, momentum: float = 0.1, eps: float = 1e-05, residual: Tensor | None = None, relu: builtins.bool = False) -> Tensor:
     """
     act((x - mean) / sqrt(var + eps) * weight + bias + residual) by channel (axis 1) of x, (N, C), (N, C, L) or (N, C, H, W); act is ReLU or nothing. In training from the batch's own statistics, which also move the running ones, in place, by momentum; else from the running ones. Ioffe and Szegedy, arXiv:1502.03167.
     """
-
 def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
     """
     1 with the probability that p holds at that place, else 0; p's shape and dtype.
     """
-
 def bitwise_and(a: typing.Any, b: typing.Any) -> Tensor:
     """
     Bits set in both, elementwise with broadcasting.
@@ -1440,7 +1109,6 @@ def bitwise_and(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.bitwise_and(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def bitwise_or(a: typing.Any, b: typing.Any) -> Tensor:
     """
     Bits set in either, elementwise with broadcasting.
@@ -1453,7 +1121,6 @@ def bitwise_or(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.bitwise_or(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def bitwise_xor(a: typing.Any, b: typing.Any) -> Tensor:
     """
     Bits set in exactly one, elementwise with broadcasting.
@@ -1466,12 +1133,10 @@ def bitwise_xor(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.bitwise_xor(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def broadcast_to(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
     """
     A view of another shape, by broadcasting.
     """
-
 def ceil(x: Tensor) -> Tensor:
     """
     Smallest integer not below x, elementwise.
@@ -1484,49 +1149,26 @@ def ceil(x: Tensor) -> Tensor:
     >>> engine.ceil(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """
     x, or alpha * (exp(x / alpha) - 1) where x is not positive (Barron, arXiv:1704.07483).
     """
-
 def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
     """
     Elements limited to [min, max]; NaN stays NaN.
     """
-
 def concat(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
     """
     Tensors joined along an axis they have.
     """
-
-def conv2d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: tuple[int, int] = (1, 1),
-    padding: tuple[int, int] = (0, 0),
-    dilation: tuple[int, int] = (1, 1),
-    groups: int = 1,
-) -> Tensor:
+def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1) -> Tensor:
     """
     Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
     """
-
-def conv_transpose2d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: tuple[int, int] = (1, 1),
-    padding: tuple[int, int] = (0, 0),
-    output_padding: tuple[int, int] = (0, 0),
-    groups: int = 1,
-    dilation: tuple[int, int] = (1, 1),
-) -> Tensor:
+def conv_transpose2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), output_padding: tuple[int, int] = (0, 0), groups: int = 1, dilation: tuple[int, int] = (1, 1)) -> Tensor:
     """
     Transposed convolution of x (N, C, H, W) with weight (C, out / groups, kh, kw): the gradient that conv2d with that weight sends back to its input. Zeiler et al., CVPR 2010.
     """
-
 def cos(x: Tensor) -> Tensor:
     """
     Cosine of x radians, elementwise.
@@ -1539,7 +1181,6 @@ def cos(x: Tensor) -> Tensor:
     >>> engine.cos(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def cosh(x: Tensor) -> Tensor:
     """
     Hyperbolic cosine, elementwise.
@@ -1552,29 +1193,18 @@ def cosh(x: Tensor) -> Tensor:
     >>> engine.cosh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def cpu_isa() -> str:
     """
     The instruction set in use: 'baseline', 'avx2' or 'avx512'. The environment variable ZOO_CPU_ISA can lower it before the import.
     """
-
-def cross_entropy(
-    logits: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
+def cross_entropy(logits: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """
     -log softmax(logits)[target] for logits (N, C, ...) and target (N, ...) of class numbers. 'mean' divides by the sum of the weights of the targets; targets equal to ignore_index count for nothing. label_smoothing s moves s of each target's mass evenly to all classes (Szegedy et al., arXiv:1512.00567).
     """
-
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """
     A diagonal of two axes, as the last axis of a view.
     """
-
 def divide(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a / b, in floating point, elementwise with broadcasting.
@@ -1587,47 +1217,34 @@ def divide(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.divide(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def dropout(x: Tensor, p: float, generator: Generator | None = None) -> Tensor:
     """
     Each element becomes 0 with probability p and is divided by 1 - p otherwise. The mask is drawn again in the backward pass instead of kept. Srivastava et al., JMLR 15 (2014).
     """
-
 def dtype_named(name: str) -> DType:
     """
     The dtype of that name: dtype_named('float32') is engine.float32.
     """
-
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """
     x, or alpha * (exp(x) - 1) where x is not positive (Clevert et al., arXiv:1511.07289).
     """
-
 def embedding(weight: Tensor, idx: Tensor) -> Tensor:
     """
     Rows of weight (V, D) by number: shape idx.shape + (D,). Gradients of repeated rows add up.
     """
-
-def empty(
-    shape: int | collections.abc.Sequence[int],
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def empty(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor whose elements are whatever the memory held.
     """
-
 def empty_cache() -> None:
     """
     Gives memory that is kept for reuse back to the system.
     """
-
 def empty_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Uninitialised, with the shape, layout and dtype of x.
     """
-
 def equal(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a == b, elementwise with broadcasting.
@@ -1640,7 +1257,6 @@ def equal(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def erf(x: Tensor) -> Tensor:
     """
     Error function, elementwise.
@@ -1653,7 +1269,6 @@ def erf(x: Tensor) -> Tensor:
     >>> engine.erf(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def exp(x: Tensor) -> Tensor:
     """
     e to the power x, elementwise.
@@ -1666,12 +1281,10 @@ def exp(x: Tensor) -> Tensor:
     >>> engine.exp(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def expand_dims(x: Tensor, axis: int = 0) -> Tensor:
     """
     A new axis of size 1.
     """
-
 def expm1(x: Tensor) -> Tensor:
     """
     exp(x) - 1, exact near 0, elementwise.
@@ -1684,19 +1297,14 @@ def expm1(x: Tensor) -> Tensor:
     >>> engine.expm1(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def eye(
-    n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: DType | None = None
-) -> Tensor:
+def eye(n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: DType | None = None) -> Tensor:
     """
     Ones on diagonal k, zeros elsewhere.
     """
-
 def flip(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
     """
     Elements in reverse order along the axes named, or all; a view.
     """
-
 def floor(x: Tensor) -> Tensor:
     """
     Largest integer not above x, elementwise.
@@ -1709,7 +1317,6 @@ def floor(x: Tensor) -> Tensor:
     >>> engine.floor(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def floor_divide(a: typing.Any, b: typing.Any) -> Tensor:
     """
     Largest integer not above a / b, elementwise with broadcasting.
@@ -1722,28 +1329,18 @@ def floor_divide(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.floor_divide(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def from_numpy(array: typing.Any) -> Tensor:
     """
     A tensor over the memory of a numpy array, without a copy: a change in one shows in the other. Negative steps and read-only arrays are fine (the tensor then refuses in-place changes). Arrays that no tensor can point into (foreign byte order, steps that are no multiple of the element) are copied.
     """
-
-def full(
-    shape: int | collections.abc.Sequence[int],
-    fill_value: typing.Any,
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def full(shape: int | collections.abc.Sequence[int], fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor filled with one value.
     """
-
 def full_like(x: Tensor, fill_value: float, *, dtype: DType | None = None) -> Tensor:
     """
     One value with the shape, layout and dtype of x.
     """
-
 def gelu(x: Tensor) -> Tensor:
     """
     Gaussian error linear unit, exact (Hendrycks and Gimpel, arXiv:1606.08415), elementwise.
@@ -1756,7 +1353,6 @@ def gelu(x: Tensor) -> Tensor:
     >>> engine.gelu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def gelu_tanh(x: Tensor) -> Tensor:
     """
     Gaussian error linear unit, tanh form, as in GPT-2, elementwise.
@@ -1769,38 +1365,26 @@ def gelu_tanh(x: Tensor) -> Tensor:
     >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def get_conv_algorithm() -> str:
     """
     How convolutions are computed: 'auto', 'direct' or 'winograd'.
     """
-
 def get_num_threads() -> int:
     """
     Threads that one operation may use.
     """
-
 def get_rng_state() -> dict:
     """
     {'seed': ..., 'offset': ...} of the default generator.
     """
-
-def grad(
-    outputs: collections.abc.Sequence[Tensor],
-    inputs: collections.abc.Sequence[Tensor],
-    grad_outputs: collections.abc.Sequence[Tensor | None] | None = None,
-    retain_graph: builtins.bool = False,
-    create_graph: builtins.bool = False,
-) -> list[Tensor]:
+def grad(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> list[Tensor]:
     """
     Gradients of the outputs with respect to the inputs, as a list; .grad stays as it is. None where nothing flowed.
     """
-
 def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
     """
     The Euclidean norm of all tensors together, as a float; summed in float64.
     """
-
 def greater(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a > b, elementwise with broadcasting.
@@ -1813,7 +1397,6 @@ def greater(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.greater(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def greater_equal(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a >= b, elementwise with broadcasting.
@@ -1826,12 +1409,10 @@ def greater_equal(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.greater_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def hardshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
     """
     x, or 0 where |x| is not above lambd.
     """
-
 def hardsigmoid(x: Tensor) -> Tensor:
     """
     min(max(x / 6 + 1 / 2, 0), 1) (Courbariaux et al., arXiv:1511.00363), elementwise.
@@ -1844,7 +1425,6 @@ def hardsigmoid(x: Tensor) -> Tensor:
     >>> engine.hardsigmoid(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def hardswish(x: Tensor) -> Tensor:
     """
     x * hardsigmoid(x) (Howard et al., arXiv:1905.02244), elementwise.
@@ -1857,12 +1437,10 @@ def hardswish(x: Tensor) -> Tensor:
     >>> engine.hardswish(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """
     x limited to [min_val, max_val]; no gradient at the ends.
     """
-
 def hypot(a: typing.Any, b: typing.Any) -> Tensor:
     """
     sqrt(a * a + b * b), elementwise with broadcasting.
@@ -1875,12 +1453,10 @@ def hypot(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.hypot(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def is_grad_enabled() -> builtins.bool:
     """
     Whether operations are recorded on this thread.
     """
-
 def isfinite(x: Tensor) -> Tensor:
     """
     Whether x is neither infinite nor NaN, elementwise.
@@ -1890,7 +1466,6 @@ def isfinite(x: Tensor) -> Tensor:
     >>> engine.isfinite(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
 def isinf(x: Tensor) -> Tensor:
     """
     Whether x is plus or minus infinity, elementwise.
@@ -1900,7 +1475,6 @@ def isinf(x: Tensor) -> Tensor:
     >>> engine.isinf(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
 def isnan(x: Tensor) -> Tensor:
     """
     Whether x is NaN, elementwise.
@@ -1910,23 +1484,14 @@ def isnan(x: Tensor) -> Tensor:
     >>> engine.isnan(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
-def layer_norm(
-    x: Tensor,
-    normalized_shape: collections.abc.Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-05,
-) -> Tensor:
+def layer_norm(x: Tensor, normalized_shape: collections.abc.Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """
     (x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are normalized_shape. Ba et al., arXiv:1607.06450.
     """
-
 def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     """
     x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.
     """
-
 def less(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a < b, elementwise with broadcasting.
@@ -1939,7 +1504,6 @@ def less(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.less(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def less_equal(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a <= b, elementwise with broadcasting.
@@ -1952,24 +1516,14 @@ def less_equal(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.less_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     x W^T + b for x (..., in), weight (out, in), bias (out,).
     """
-
-def linspace(
-    start: float,
-    stop: float,
-    num: int,
-    *,
-    dtype: DType | None = None,
-    endpoint: builtins.bool = True,
-) -> Tensor:
+def linspace(start: float, stop: float, num: int, *, dtype: DType | None = None, endpoint: builtins.bool = True) -> Tensor:
     """
     num evenly spaced values from start to stop.
     """
-
 def log(x: Tensor) -> Tensor:
     """
     Natural logarithm, elementwise.
@@ -1982,7 +1536,6 @@ def log(x: Tensor) -> Tensor:
     >>> engine.log(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def log10(x: Tensor) -> Tensor:
     """
     Base-10 logarithm, elementwise.
@@ -1995,7 +1548,6 @@ def log10(x: Tensor) -> Tensor:
     >>> engine.log10(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def log1p(x: Tensor) -> Tensor:
     """
     log(1 + x), exact near 0, elementwise.
@@ -2008,7 +1560,6 @@ def log1p(x: Tensor) -> Tensor:
     >>> engine.log1p(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def log2(x: Tensor) -> Tensor:
     """
     Base-2 logarithm, elementwise.
@@ -2021,12 +1572,10 @@ def log2(x: Tensor) -> Tensor:
     >>> engine.log2(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     log(softmax(x)) along an axis, exact where softmax underflows.
     """
-
 def logaddexp(a: typing.Any, b: typing.Any) -> Tensor:
     """
     log(exp(a) + exp(b)), without overflow, elementwise with broadcasting.
@@ -2039,7 +1588,6 @@ def logaddexp(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.logaddexp(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def logical_and(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a and b, elementwise with broadcasting.
@@ -2052,7 +1600,6 @@ def logical_and(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.logical_and(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def logical_not(x: Tensor) -> Tensor:
     """
     Whether x is zero, elementwise.
@@ -2062,7 +1609,6 @@ def logical_not(x: Tensor) -> Tensor:
     >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
 def logical_or(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a or b, elementwise with broadcasting.
@@ -2075,7 +1621,6 @@ def logical_or(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.logical_or(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def logical_xor(a: typing.Any, b: typing.Any) -> Tensor:
     """
     Exactly one of a and b, elementwise with broadcasting.
@@ -2088,7 +1633,6 @@ def logical_xor(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.logical_xor(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def logsigmoid(x: Tensor) -> Tensor:
     """
     log(1 / (1 + exp(-x))), without overflow, elementwise.
@@ -2101,38 +1645,22 @@ def logsigmoid(x: Tensor) -> Tensor:
     >>> engine.logsigmoid(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def manual_seed(seed: int) -> None:
     """
     Starts the default generator again from a seed (0 if never called).
     """
-
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """
     Matrix product; leading axes broadcast, a 1-d operand is a vector.
     """
-
-def max(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def max(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Largest element; NaN if there is one.
     """
-
-def max_pool2d(
-    x: Tensor,
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    padding: tuple[int, int] = (0, 0),
-    dilation: tuple[int, int] = (1, 1),
-    ceil_mode: builtins.bool = False,
-) -> Tensor:
+def max_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), ceil_mode: builtins.bool = False) -> Tensor:
     """
     Largest element of each window of x (N, C, H, W); NaN if there is one. Padding never wins; the gradient goes to the first largest element.
     """
-
 def maximum(a: typing.Any, b: typing.Any) -> Tensor:
     """
     The larger one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
@@ -2145,30 +1673,18 @@ def maximum(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.maximum(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def mean(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def mean(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Mean over the axes named, or all. Accumulates in float64.
     """
-
 def memory_stats() -> dict:
     """
     What the allocator holds: bytes in use, bytes reserved, their peaks, and how many requests the cache served.
     """
-
-def min(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def min(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Smallest element; NaN if there is one.
     """
-
 def minimum(a: typing.Any, b: typing.Any) -> Tensor:
     """
     The smaller one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
@@ -2181,7 +1697,6 @@ def minimum(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.minimum(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def mish(x: Tensor) -> Tensor:
     """
     x * tanh(log(1 + exp(x))) (Misra, arXiv:1908.08681), elementwise.
@@ -2194,7 +1709,6 @@ def mish(x: Tensor) -> Tensor:
     >>> engine.mish(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def multiply(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a * b, elementwise with broadcasting.
@@ -2207,7 +1721,6 @@ def multiply(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.multiply(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def negative(x: Tensor) -> Tensor:
     """
     -x, elementwise.
@@ -2220,26 +1733,18 @@ def negative(x: Tensor) -> Tensor:
     >>> engine.negative(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def nonzero(x: Tensor) -> tuple:
     """
     Positions of the nonzero elements, one int64 tensor per axis.
     """
-
-def normal_(
-    t: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
-) -> Tensor:
+def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place from a normal distribution.
     """
-
-def normalize_images(
-    x: Tensor, mean: collections.abc.Sequence[float], std: collections.abc.Sequence[float]
-) -> Tensor:
+def normalize_images(x: Tensor, mean: collections.abc.Sequence[float], std: collections.abc.Sequence[float]) -> Tensor:
     """
     (x / 255 - mean) / std by channel, for uint8 pictures (N, C, H, W) with any strides: float32, channels-last.
     """
-
 def not_equal(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a != b, elementwise with broadcasting.
@@ -2252,27 +1757,18 @@ def not_equal(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.not_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def ones(
-    shape: int | collections.abc.Sequence[int],
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def ones(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor of ones, float32 unless told otherwise.
     """
-
 def ones_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones with the shape, layout and dtype of x.
     """
-
 def permute_dims(x: Tensor, axes: collections.abc.Sequence[int]) -> Tensor:
     """
     The axes in another order, as a view.
     """
-
 def pow(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a to the power b, elementwise with broadcasting.
@@ -2285,56 +1781,30 @@ def pow(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.pow(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def prod(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-    dtype: DType | None = None,
-) -> Tensor:
+def prod(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
     """
     Product over the axes named, or all.
     """
-
 def promote_types(a: DType, b: DType) -> DType:
     """
     The dtype of an operation between tensors of dtypes a and b.
     """
-
-def rand(
-    shape: int | collections.abc.Sequence[int],
-    dtype: DType | None = None,
-    generator: Generator | None = None,
-) -> Tensor:
+def rand(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Uniform random numbers in [0, 1), float32 unless told otherwise.
     """
-
-def randint(
-    low: int,
-    high: int,
-    shape: int | collections.abc.Sequence[int],
-    dtype: DType | None = None,
-    generator: Generator | None = None,
-) -> Tensor:
+def randint(low: int, high: int, shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Uniform random integers from low up to, not including, high; int64 unless told otherwise.
     """
-
-def randn(
-    shape: int | collections.abc.Sequence[int],
-    dtype: DType | None = None,
-    generator: Generator | None = None,
-) -> Tensor:
+def randn(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Normal random numbers of mean 0 and deviation 1, float32 unless told otherwise.
     """
-
 def randperm(n: int, generator: Generator | None = None) -> Tensor:
     """
     The integers 0 to n - 1 in random order, int64.
     """
-
 def reciprocal(x: Tensor) -> Tensor:
     """
     1 / x, elementwise.
@@ -2347,7 +1817,6 @@ def reciprocal(x: Tensor) -> Tensor:
     >>> engine.reciprocal(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def relu(x: Tensor) -> Tensor:
     """
     max(x, 0); NaN stays NaN, elementwise.
@@ -2360,7 +1829,6 @@ def relu(x: Tensor) -> Tensor:
     >>> engine.relu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def relu6(x: Tensor) -> Tensor:
     """
     min(max(x, 0), 6), elementwise.
@@ -2373,7 +1841,6 @@ def relu6(x: Tensor) -> Tensor:
     >>> engine.relu6(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def remainder(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a - floor(a / b) * b: the sign of b, elementwise with broadcasting.
@@ -2386,17 +1853,14 @@ def remainder(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.remainder(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def reset_peak_memory_stats() -> None:
     """
     Peaks start again from what is in use now.
     """
-
 def reshape(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
     """
     The same elements in another shape; one size may be -1. A view where memory allows.
     """
-
 def round(x: Tensor) -> Tensor:
     """
     Nearest integer, ties to even, elementwise.
@@ -2409,7 +1873,6 @@ def round(x: Tensor) -> Tensor:
     >>> engine.round(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def rsqrt(x: Tensor) -> Tensor:
     """
     1 / sqrt(x), elementwise.
@@ -2422,12 +1885,10 @@ def rsqrt(x: Tensor) -> Tensor:
     >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
     """
     Multiplies every tensor by factor, in place.
     """
-
 def selu(x: Tensor) -> Tensor:
     """
     Scaled exponential linear unit (Klambauer et al., arXiv:1706.02515), elementwise.
@@ -2440,7 +1901,6 @@ def selu(x: Tensor) -> Tensor:
     >>> engine.selu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def set_conv_algorithm(name: str) -> None:
     """
     Chooses how convolutions are computed, for the whole process.
@@ -2451,37 +1911,22 @@ def set_conv_algorithm(name: str) -> None:
     >>> engine.get_conv_algorithm()
     'direct'
     """
-
 def set_grad_enabled(enabled: builtins.bool) -> None:
     """
     Turns recording on or off for this thread.
     """
-
 def set_num_threads(n: int) -> None:
     """
     Sets the number of threads that one operation may use. Results do not depend on it.
     """
-
 def set_rng_state(state: dict) -> None:
     """
     Continues the default generator from what get_rng_state() returned.
     """
-
-def sgd_step(
-    params: collections.abc.Sequence[Tensor],
-    grads: collections.abc.Sequence[Tensor],
-    momentum_bufs: collections.abc.Sequence[Tensor],
-    lr: float,
-    momentum: float = 0.0,
-    dampening: float = 0.0,
-    weight_decay: float = 0.0,
-    nesterov: builtins.bool = False,
-    first: builtins.bool = False,
-) -> None:
+def sgd_step(params: collections.abc.Sequence[Tensor], grads: collections.abc.Sequence[Tensor], momentum_bufs: collections.abc.Sequence[Tensor], lr: float, momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: builtins.bool = False, first: builtins.bool = False) -> None:
     """
     One step of stochastic gradient descent on all params, in place. momentum_bufs: one a parameter, or [] if momentum is 0; with first they are filled and not read.
     """
-
 def sigmoid(x: Tensor) -> Tensor:
     """
     1 / (1 + exp(-x)), elementwise.
@@ -2494,7 +1939,6 @@ def sigmoid(x: Tensor) -> Tensor:
     >>> engine.sigmoid(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def sign(x: Tensor) -> Tensor:
     """
     -1, 0 or 1; NaN stays NaN, elementwise.
@@ -2507,7 +1951,6 @@ def sign(x: Tensor) -> Tensor:
     >>> engine.sign(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def silu(x: Tensor) -> Tensor:
     """
     x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
@@ -2520,7 +1963,6 @@ def silu(x: Tensor) -> Tensor:
     >>> engine.silu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def sin(x: Tensor) -> Tensor:
     """
     Sine of x radians, elementwise.
@@ -2533,7 +1975,6 @@ def sin(x: Tensor) -> Tensor:
     >>> engine.sin(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def sinh(x: Tensor) -> Tensor:
     """
     Hyperbolic sine, elementwise.
@@ -2546,22 +1987,18 @@ def sinh(x: Tensor) -> Tensor:
     >>> engine.sinh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     exp(x) / sum(exp(x)) along an axis, without overflow.
     """
-
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """
     log(1 + exp(beta x)) / beta, or x where beta x is above threshold.
     """
-
 def softshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
     """
     x moved lambd towards 0, at most to 0.
     """
-
 def softsign(x: Tensor) -> Tensor:
     """
     x / (1 + |x|), elementwise.
@@ -2574,7 +2011,6 @@ def softsign(x: Tensor) -> Tensor:
     >>> engine.softsign(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def sqrt(x: Tensor) -> Tensor:
     """
     Square root, elementwise.
@@ -2587,7 +2023,6 @@ def sqrt(x: Tensor) -> Tensor:
     >>> engine.sqrt(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def square(x: Tensor) -> Tensor:
     """
     x * x, elementwise.
@@ -2600,27 +2035,18 @@ def square(x: Tensor) -> Tensor:
     >>> engine.square(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def squeeze(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
     """
     Axes of size 1 removed: those named, or all.
     """
-
 def stack(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
     """
     Tensors joined along a new axis.
     """
-
-def std(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    correction: float = 0.0,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def std(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """
     Standard deviation; divides by n - correction.
     """
-
 def subtract(a: typing.Any, b: typing.Any) -> Tensor:
     """
     a - b, elementwise with broadcasting.
@@ -2633,27 +2059,18 @@ def subtract(a: typing.Any, b: typing.Any) -> Tensor:
     >>> engine.subtract(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def sum(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-    dtype: DType | None = None,
-) -> Tensor:
+def sum(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
     """
     Sum over the axes named, or all. Accumulates in float64 or int64.
     """
-
 def swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
     """
     Two axes exchanged, as a view.
     """
-
 def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """
     The elements of x at integer positions along an axis.
     """
-
 def tan(x: Tensor) -> Tensor:
     """
     Tangent of x radians, elementwise.
@@ -2666,7 +2083,6 @@ def tan(x: Tensor) -> Tensor:
     >>> engine.tan(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def tanh(x: Tensor) -> Tensor:
     """
     Hyperbolic tangent, elementwise.
@@ -2679,7 +2095,6 @@ def tanh(x: Tensor) -> Tensor:
     >>> engine.tanh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def tanhshrink(x: Tensor) -> Tensor:
     """
     x - tanh(x), elementwise.
@@ -2692,12 +2107,10 @@ def tanhshrink(x: Tensor) -> Tensor:
     >>> engine.tanhshrink(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def threshold(x: Tensor, threshold: float, value: float) -> Tensor:
     """
     x, or value where x is not above threshold.
     """
-
 def trunc(x: Tensor) -> Tensor:
     """
     Integer part of x, elementwise.
@@ -2710,56 +2123,30 @@ def trunc(x: Tensor) -> Tensor:
     >>> engine.trunc(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def trunc_normal_(
-    t: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    low: float = -2.0,
-    high: float = 2.0,
-    generator: Generator | None = None,
-) -> Tensor:
+def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, low: float = -2.0, high: float = 2.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place from a normal distribution cut off at low and high (absolute values, not deviations).
     """
-
-def uniform_(
-    t: Tensor, low: float = 0.0, high: float = 1.0, generator: Generator | None = None
-) -> Tensor:
+def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place, uniformly from [low, high).
     """
-
-def var(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    correction: float = 0.0,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def var(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """
     Variance; divides by n - correction.
     """
-
 def where(condition: Tensor, a: typing.Any, b: typing.Any) -> Tensor:
     """
     a where condition holds, else b.
     """
-
-def zeros(
-    shape: int | collections.abc.Sequence[int],
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def zeros(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor of zeros, float32 unless told otherwise.
     """
-
 def zeros_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Zeros with the shape, layout and dtype of x.
     """
-
 bfloat16: dtype
 bool: dtype
 float16: dtype

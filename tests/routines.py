@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 import engine
-from tests import op_specs
+from tests import op_specs, specs_nn
 
 # Namespaces whose functions are public routines. A name that several of them have counts once, for
 # the first: engine.nn.functional.conv2d is engine.conv2d that takes ints for pairs.
 NAMESPACES = ("engine", "engine.nn.functional")
 
-OPS = [*op_specs.OPS]
+OPS = [*op_specs.OPS, *specs_nn.OPS]
 OTHERWISE_TESTED: dict[str, set[str]] = {}
-for table in (op_specs.OTHERWISE_TESTED,):
+for table in (op_specs.OTHERWISE_TESTED, specs_nn.OTHERWISE_TESTED):
     for file, names in table.items():
         OTHERWISE_TESTED.setdefault(file, set()).update(names)
 

@@ -30,7 +30,8 @@ layer("Bilinear", lambda nn: nn.Bilinear(4, 2, 3), real(2, 4), real(2, 2))
 layer("Conv1d", lambda nn: nn.Conv1d(4, 6, 3, 2, 1, 2, 2), real(2, 4, 8))
 layer("Conv1d reflect", lambda nn: nn.Conv1d(2, 3, 3, 1, 1, padding_mode="reflect"), real(1, 2, 5))
 layer("Conv1d circular same",
-      lambda nn: nn.Conv1d(2, 3, 4, padding="same", padding_mode="circular"), real(1, 2, 5))  # fmt: skip
+      lambda nn: nn.Conv1d(2, 3, 4, padding="same", padding_mode="circular"),
+      real(1, 2, 5))  # fmt: skip
 layer("Conv2d", lambda nn: nn.Conv2d(2, 3, (2, 3), padding="same", bias=False), real(1, 2, 4, 5))
 layer("Conv3d", lambda nn: nn.Conv3d(2, 4, 2, (2, 1, 1), 1, groups=2), real(1, 2, 3, 3, 4))
 layer("ConvTranspose1d", lambda nn: nn.ConvTranspose1d(4, 6, 3, 2, 1, 1, 2), real(2, 4, 4))
@@ -139,7 +140,8 @@ STEPS, N, SIZE = 4, 2, 3
 for kind in ("RNN", "GRU"):
     layer(kind, lambda nn, kind=kind: getattr(nn, kind)(SIZE, 4), real(STEPS, N, SIZE))
     layer(f"{kind} deep", lambda nn, kind=kind: getattr(nn, kind)(
-        SIZE, 2, 2, batch_first=True, bidirectional=True), real(N, STEPS, SIZE), real(4, N, 2))  # fmt: skip
+        SIZE, 2, 2, batch_first=True, bidirectional=True),
+        real(N, STEPS, SIZE), real(4, N, 2))  # fmt: skip
     layer(f"{kind} one, no bias", lambda nn, kind=kind: getattr(nn, kind)(SIZE, 2, bias=False),
           real(STEPS, SIZE), real(1, 2))  # fmt: skip
     layer(

@@ -108,8 +108,7 @@ def test_any_memory_layout_gives_the_same(case: Case, layout: str) -> None:
     np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-10 * scale)
 
 
-# What these compute in float32 differs by more than rounding: places in a picture that lie on the
-# border between two pixels, and a root near 0.
+# In float32 a place on the border between two pixels may fall to the other one.
 NOT_IN_FLOAT32 = {case.name for case in CASES if "nearest" in case.name}
 
 

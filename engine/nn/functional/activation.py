@@ -147,7 +147,7 @@ def hardsigmoid(x: Tensor) -> Tensor:
     """min(max(x / 6 + 1 / 2, 0), 1) (Courbariaux et al., arXiv:1511.00363).
 
     >>> hardsigmoid(engine.asarray([0.0, 4.0]))
-    Tensor([0.5, 1.], dtype=float32)
+    Tensor([0.5, 1. ], dtype=float32)
     """
     return _C.hardsigmoid(x)
 
@@ -156,7 +156,7 @@ def hardswish(x: Tensor) -> Tensor:
     """x * hardsigmoid(x) (Howard et al., arXiv:1905.02244).
 
     >>> hardswish(engine.asarray([-4.0, 4.0]))
-    Tensor([-0.,  4.], dtype=float32)
+    Tensor([0., 4.], dtype=float32)
     """
     return _C.hardswish(x)
 

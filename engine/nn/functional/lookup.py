@@ -70,12 +70,13 @@ def embedding(
     >>> embedding(engine.asarray([[0, 2]]), engine.ones((3, 5))).shape
     (1, 2, 5)
     """
+    if padding_idx is not None:
+        padding_idx = _row("embedding", padding_idx, weight)
     if max_norm is not None:
         _renormalize(weight, idx, max_norm, norm_type)
     y = _C.embedding(weight, idx)
     if padding_idx is None or not y.requires_grad:
         return y
-    padding_idx = _row("embedding", padding_idx, weight)
     return engine.where(engine.expand_dims(idx == padding_idx, axis=-1), y.detach(), y)
 
 
