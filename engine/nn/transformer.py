@@ -28,6 +28,11 @@ def _activation(name: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Te
 class _Layer(Module):
     """What encoder and decoder layers share: the two linear maps after attention."""
 
+    linear1: Linear
+    linear2: Linear
+    dropout: Dropout
+    activation: Callable[[Tensor], Tensor]
+
     def _feed_forward(self, x: Tensor) -> Tensor:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 

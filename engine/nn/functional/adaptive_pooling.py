@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import engine
 from engine import _C, Tensor
@@ -13,8 +14,8 @@ from engine.nn.functional.sizes import AXES, ints, with_batch
 Size = int | None | Sequence[int | None]
 
 
-def _output_size(value: Size, x: Tensor, axes: int) -> tuple[int, ...]:
-    """None stands for "as it is"."""
+def _output_size(value: Size, x: Tensor, axes: int) -> Any:
+    """As many ints as axes; None stands for "as it is"."""
     many = (value,) * axes if isinstance(value, int) or value is None else tuple(value)
     if len(many) != axes:
         raise ValueError(f"output_size: expected an int or {AXES[axes]}, got {value!r}")

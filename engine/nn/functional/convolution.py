@@ -7,6 +7,7 @@ two-dimensional ones over the depth of the window.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import engine
 from engine import _C, Tensor
@@ -55,7 +56,7 @@ def _same_or(
     kernel: Sequence[int],
     stride: Sequence[int],
     dilation: Sequence[int],
-) -> tuple[Tensor, tuple[int, ...]]:
+) -> tuple[Tensor, Any]:
     """x and the numbers that `padding` means; "same" may pad x itself, by one at the far end."""
     count = len(kernel)
     if not isinstance(padding, str):

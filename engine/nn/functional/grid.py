@@ -70,7 +70,8 @@ def grid_sample(
             engine.clip(at, 0.0, float(size - 1)).astype(engine.int64)
             for at, size in zip(indices, sizes, strict=True)
         )
-        values = x[(sample, slice(None), *held)]
+        key = (sample, slice(None), *held)
+        values = x[key]
         if known is None:
             return values
         return values * engine.expand_dims(known.astype(x.dtype), axis=-1)

@@ -210,8 +210,8 @@ def avg_pool3d(
 def lp_pool1d(
     x: Tensor,
     norm_type: float,
-    kernel_size: int,
-    stride: int | None = None,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
     """(sum of x^p)^(1/p) of each window of x (N, C, L), p = norm_type; 0 where the sum is below 0.

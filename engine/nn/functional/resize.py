@@ -108,11 +108,13 @@ def _sizes(
         raise ValueError(
             f"interpolate: {len(many)} numbers for the size of {len(old)} axes, {tuple(old)}"
         )
+    scales: tuple[float | None, ...] = (None,) * len(old)
     if scale_factor is None:
-        new, scales = tuple(int(v) for v in many), (None,) * len(old)
+        new = tuple(int(v) for v in many)
     else:
         new = tuple(math.floor(n * float(v)) for n, v in zip(old, many, strict=True))
-        scales = tuple(None if recompute else 1 / float(v) for v in many)
+        if not recompute:
+            scales = tuple(1 / float(v) for v in many)
     if min(*new, *old) < 1:
         raise ValueError(f"interpolate: from {tuple(old)} to {new}; expected sizes of 1 or more")
     return new, scales

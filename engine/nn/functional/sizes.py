@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, overload
 
 import engine
 from engine import Tensor
@@ -13,6 +14,16 @@ IntOrTriple = int | Sequence[int]
 AXES = {1: "one int", 2: "two ints (rows, columns)", 3: "three ints (depth, rows, columns)"}
 
 
+@overload
+def ints(value: int | Sequence[int], count: Literal[1], name: str = ...) -> tuple[int]: ...
+@overload
+def ints(value: int | Sequence[int], count: Literal[2], name: str = ...) -> tuple[int, int]: ...
+@overload
+def ints(
+    value: int | Sequence[int], count: Literal[3], name: str = ...
+) -> tuple[int, int, int]: ...
+@overload
+def ints(value: int | Sequence[int], count: int, name: str = ...) -> tuple[int, ...]: ...
 def ints(value: int | Sequence[int], count: int, name: str = "value") -> tuple[int, ...]:
     """`count` ints from an int or from that many of them.
 

@@ -8,22 +8,25 @@
 namespace zoo {
 namespace {
 
-// body(position in the plane, position in its columns) for each element of each window that lies
-// inside the picture; outside(position in its columns) for the others.
-template <class Inside, class Outside>
-void walk_windows(const UnfoldShape& s, Inside inside, Outside outside) {
+// row(first, n, at, before, after) for each row of each window position: n elements of the plane
+// from `first` on, a stride apart, stand at `at` + before of the columns; the `before` columns ahead
+// of them and the `after` behind lie outside the picture.
+template <class Row>
+void walk_rows(const UnfoldShape& s, Row row) {
   int64_t at = 0;
   for (int64_t i = 0; i < s.kh; ++i) {
     for (int64_t j = 0; j < s.kw; ++j) {
-      for (int64_t oy = 0; oy < s.oh; ++oy) {
+      const int64_t start = j * s.dilation_w - s.pad_w;  // column of the plane for ox = 0
+      const int64_t begin = start >= 0 ? 0 : std::min(s.ow, (-start + s.stride_w - 1) / s.stride_w);
+      const int64_t end =
+          start >= s.w ? begin
+                       : std::max(begin, std::min(s.ow, (s.w - 1 - start) / s.stride_w + 1));
+      for (int64_t oy = 0; oy < s.oh; ++oy, at += s.ow) {
         const int64_t y = oy * s.stride_h - s.pad_h + i * s.dilation_h;
-        for (int64_t ox = 0; ox < s.ow; ++ox, ++at) {
-          const int64_t x = ox * s.stride_w - s.pad_w + j * s.dilation_w;
-          if (y >= 0 && y < s.h && x >= 0 && x < s.w) {
-            inside(y * s.w + x, at);
-          } else {
-            outside(at);
-          }
+        if (y < 0 || y >= s.h) {
+          row(0, 0, at, s.ow, 0);
+        } else {
+          row(y * s.w + start + begin * s.stride_w, end - begin, at, begin, s.ow - end);
         }
       }
     }
@@ -37,9 +40,11 @@ void unfold_planes(const UnfoldShape& s, const T* x, T* columns) {
     for (int64_t p = begin; p < end; ++p) {
       const T* plane = x + p * s.h * s.w;
       T* out = columns + p * width;
-      walk_windows(
-          s, [=](int64_t from, int64_t to) { out[to] = plane[from]; },
-          [=](int64_t to) { out[to] = T(0); });
+      walk_rows(s, [=](int64_t first, int64_t n, int64_t at, int64_t before, int64_t after) {
+        T* to = std::fill_n(out + at, before, T(0));
+        for (int64_t k = 0; k < n; ++k) to[k] = plane[first + k * s.stride_w];
+        std::fill_n(to + n, after, T(0));
+      });
     }
   });
 }
@@ -51,9 +56,10 @@ void fold_planes(const UnfoldShape& s, const T* columns, T* x) {
     for (int64_t p = begin; p < end; ++p) {
       T* plane = x + p * s.h * s.w;
       const T* in = columns + p * width;
-      std::fill(plane, plane + s.h * s.w, T(0));
-      walk_windows(
-          s, [=](int64_t to, int64_t from) { plane[to] += in[from]; }, [](int64_t) {});
+      std::fill_n(plane, s.h * s.w, T(0));
+      walk_rows(s, [=](int64_t first, int64_t n, int64_t at, int64_t before, int64_t) {
+        for (int64_t k = 0; k < n; ++k) plane[first + k * s.stride_w] += in[at + before + k];
+      });
     }
   });
 }
