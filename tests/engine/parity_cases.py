@@ -285,7 +285,6 @@ case("pairwise_distance 3", lambda L, x, y: L.F.pairwise_distance(x, y, 3.0, 1e-
      real(3, 4), real(4))  # fmt: skip
 for p in (1.0, 2.0, 3.0, float("inf")):
     case(f"pdist {p}", lambda L, x, p=p: L.F.pdist(x, p), real(4, 3))
-    case(f"cdist {p}", lambda L, x, y, p=p: L.F.cdist(x, y, p), real(2, 3, 4), real(2, 2, 4))
 
 # ---- attention ----------------------------------------------------------------------------------
 QKV = (real(2, 4, 3, 4), real(2, 4, 5, 4), real(2, 4, 5, 2))

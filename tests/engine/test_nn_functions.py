@@ -213,6 +213,15 @@ def test_an_impossible_ctc_target_is_infinite_or_zero() -> None:
     assert F.ctc_loss(x, engine.asarray([[1, 1]]), [2], [2], zero_infinity=True).item() == 0
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_ctc_in_16_bits_does_not_overflow(dtype: str) -> None:
+    x = F.log_softmax(real(6, 1, 3), 2)
+    args = (engine.asarray([[1, 2]]), [6], [2])
+    wanted, got = F.ctc_loss(x, *args), F.ctc_loss(x.astype(getattr(engine, dtype)), *args)
+    assert str(got.dtype) == dtype
+    assert abs(float(got) - float(wanted)) < 0.05 * float(wanted)
+
+
 # ---- layouts, empty batches, second derivatives -------------------------------------------------
 
 IMAGE_FUNCTIONS = {
@@ -277,6 +286,8 @@ TWICE = {
     "conv3d": (lambda x, w: F.conv3d(x, w), (1, 1, 2, 3, 2), (2, 1, 2, 2, 2)),
     "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w, stride=2), (1, 2, 2, 3),
                          (2, 2, 2, 2)),
+    "max_pool2d": (lambda x, w: F.max_pool2d(x, 2, 1, 1) * w, (1, 2, 3, 2), (1, 2, 4, 3)),
+    "avg_pool3d": (lambda x, w: F.avg_pool3d(x, 2, 1, 1) * w, (1, 1, 2, 2, 2), (1, 1, 3, 3, 3)),
     "bilinear": (lambda x, w: F.bilinear(x, x, w), (2, 3), (2, 3, 3)),
     "unfold": (lambda x, w: F.unfold(x, 2) ** 2 * w.sum(), (1, 1, 3, 3), (1,)),
     "mish": (lambda x, w: F.mish(x) * w, (5,), (5,)),

@@ -100,66 +100,92 @@ void check_pictures(const char* op, const Tensor& x) {
         x.size(2), " x ", x.size(3), " are too large");
 }
 
-Tensor avg_pool_windows(const char* op, const Tensor& pictures, AxisTables h, AxisTables w) {
+Tensor avg_pool_windows(const char* op, const Tensor& pictures, const PoolRule& rule);
+
+// Gradient of the pictures; linear, so that its own gradient is the pooling itself.
+Tensor avg_pool_grad(const char* op, const Tensor& grad, const PoolRule& rule) {
+  const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast);
+  const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
+  avg_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(), grad_x.data());
+  if (needs_grad(g)) {
+    record(op, {g}, {grad_x},
+           [rule, op](Backward& bw) { bw.set(0, avg_pool_windows(op, bw.grad(), rule)); });
+  }
+  return grad_x;
+}
+
+Tensor avg_pool_windows(const char* op, const Tensor& pictures, const PoolRule& rule) {
   const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
-  PoolRule rule{std::move(h), std::move(w), x.size(0), x.size(1)};
   const Tensor y = empty_channels_last(rule.out_dims(), x);
   avg_pool_kernel.on(x.device().type)(x.dtype(), rule.shape(), x.data(), y.data());
   if (needs_grad(x)) {
-    record(op, {x}, {y}, [rule = std::move(rule), op](Backward& bw) {
-      refuse_second_order(op);
-      const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
-      const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
-      avg_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(), grad_x.data());
-      bw.set(0, grad_x);
-    });
+    record(op, {x}, {y},
+           [rule, op](Backward& bw) { bw.set(0, avg_pool_grad(op, bw.grad(), rule)); });
   }
   return y;
 }
 
-Pooled max_pool_windows(const char* op, const Tensor& pictures, AxisTables h, AxisTables w) {
+// The element of each window that `where` names: what max_pool2d does once the places are known.
+Tensor pick(const Tensor& pictures, const Tensor& where, const PoolRule& rule) {
+  const auto tensor = [](const Tensor& t) { return Index{Index::Kind::kTensor, 0, 0, 1, t}; };
+  const Tensor pixels = reshape(pictures, {rule.n, rule.c, rule.h.in * rule.w.in});
+  const Tensor n = reshape(arange(0, static_cast<double>(rule.n), 1, DType::kI64), {-1, 1, 1, 1});
+  const Tensor c = reshape(arange(0, static_cast<double>(rule.c), 1, DType::kI64), {-1, 1, 1});
+  return index(pixels, {tensor(n), tensor(c), tensor(astype(where, DType::kI64))});
+}
+
+Tensor max_pool_grad(const Tensor& grad, const Tensor& where, const PoolRule& rule) {
+  const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast);
+  const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
+  max_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(),
+                                           where.data<int32_t>(), grad_x.data());
+  if (needs_grad(g)) {
+    record("max_pool2d_grad", {g}, {grad_x},
+           [rule, where](Backward& bw) { bw.set(0, pick(bw.grad(), where, rule)); });
+  }
+  return grad_x;
+}
+
+Pooled max_pool_windows(const char* op, const Tensor& pictures, const PoolRule& rule) {
   if (is_narrow(pictures.dtype())) {
-    Pooled wide = max_pool_windows(op, astype(pictures, DType::kF32), std::move(h), std::move(w));
+    const Pooled wide = max_pool_windows(op, astype(pictures, DType::kF32), rule);
     return {astype(wide.largest, pictures.dtype()), wide.where};
   }
-  PoolRule rule{std::move(h), std::move(w), pictures.size(0), pictures.size(1)};
   const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
   const Tensor y = empty_channels_last(rule.out_dims(), x);
   const Tensor where = empty_like(y, DType::kI32);
   max_pool_kernel.on(x.device().type)(x.dtype(), rule.shape(), x.data(), y.data(),
                                       where.data<int32_t>());
   if (needs_grad(x)) {
-    record(op, {x}, {y}, [rule = std::move(rule), where, op](Backward& bw) {
-      refuse_second_order(op);
-      const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
-      const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
-      max_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(),
-                                               where.data<int32_t>(), grad_x.data());
-      bw.set(0, grad_x);
-    });
+    // The caller has `where` as well, and may change it.
+    const Tensor own = clone(where);
+    record(op, {x}, {y},
+           [rule, own](Backward& bw) { bw.set(0, max_pool_grad(bw.grad(), own, rule)); });
   }
   return {y, where};
 }
 
 }  // namespace
 
-Tensor max_pool2d(const Tensor& pictures, const Pool2dOptions& options) {
-  return max_pool2d_with_indices(pictures, options).largest;
+Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
+  return max_pool2d_with_indices(x, options).largest;
 }
 
 Pooled max_pool2d_with_indices(const Tensor& x, const Pool2dOptions& options) {
   check_pictures("max_pool2d", x);
-  AxisTables h = sliding_axis("max_pool2d", "height", x.size(2), 0, options);
-  AxisTables w = sliding_axis("max_pool2d", "width", x.size(3), 1, options);
-  return max_pool_windows("max_pool2d", x, std::move(h), std::move(w));
+  return max_pool_windows("max_pool2d", x,
+                          {sliding_axis("max_pool2d", "height", x.size(2), 0, options),
+                           sliding_axis("max_pool2d", "width", x.size(3), 1, options), x.size(0),
+                           x.size(1)});
 }
 
 Pooled adaptive_max_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
   check_pictures("adaptive_max_pool2d", x);
   check(out_h >= 1 && out_w >= 1, "adaptive_max_pool2d: the output size (", out_h, ", ", out_w,
         ") must be at least (1, 1)");
-  return max_pool_windows("adaptive_max_pool2d", x, adaptive_axis(x.size(2), out_h),
-                          adaptive_axis(x.size(3), out_w));
+  return max_pool_windows("adaptive_max_pool2d", x,
+                          {adaptive_axis(x.size(2), out_h), adaptive_axis(x.size(3), out_w),
+                           x.size(0), x.size(1)});
 }
 
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
@@ -170,13 +196,13 @@ Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
   check(options.dilation[0] == 1 && options.dilation[1] == 1, "avg_pool2d: dilation (",
         options.dilation[0], ", ", options.dilation[1],
         ") is not supported; only max_pool2d has it");
-  AxisTables h = sliding_axis("avg_pool2d", "height", x.size(2), 0, options);
-  AxisTables w = sliding_axis("avg_pool2d", "width", x.size(3), 1, options);
+  PoolRule rule{sliding_axis("avg_pool2d", "height", x.size(2), 0, options),
+                sliding_axis("avg_pool2d", "width", x.size(3), 1, options), x.size(0), x.size(1)};
   if (options.divisor != 0) {
-    h.divisor.assign(h.divisor.size(), static_cast<int32_t>(options.divisor));
-    w.divisor.assign(w.divisor.size(), 1);
+    rule.h.divisor.assign(rule.h.divisor.size(), static_cast<int32_t>(options.divisor));
+    rule.w.divisor.assign(rule.w.divisor.size(), 1);
   }
-  return avg_pool_windows("avg_pool2d", x, std::move(h), std::move(w));
+  return avg_pool_windows("avg_pool2d", x, rule);
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
@@ -186,8 +212,9 @@ Tensor adaptive_avg_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
   if (is_narrow(x.dtype())) {
     return astype(adaptive_avg_pool2d(astype(x, DType::kF32), out_h, out_w), x.dtype());
   }
-  return avg_pool_windows("adaptive_avg_pool2d", x, adaptive_axis(x.size(2), out_h),
-                          adaptive_axis(x.size(3), out_w));
+  return avg_pool_windows("adaptive_avg_pool2d", x,
+                          {adaptive_axis(x.size(2), out_h), adaptive_axis(x.size(3), out_w),
+                           x.size(0), x.size(1)});
 }
 
 }  // namespace zoo

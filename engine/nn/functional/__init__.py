@@ -73,7 +73,6 @@ from engine.nn.functional.ctc import (
     ctc_loss,
 )
 from engine.nn.functional.distance import (
-    cdist,
     cosine_similarity,
     pairwise_distance,
     pdist,
@@ -180,7 +179,6 @@ __all__ = [
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
-    "cdist",
     "celu",
     "channel_shuffle",
     "conv1d",

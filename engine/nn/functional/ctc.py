@@ -48,6 +48,9 @@ def ctc_loss(
     """
     check_float("ctc_loss", log_probs, "log_probs")
     check_one_of("ctc_loss", "reduction", reduction, REDUCTIONS)
+    narrow = log_probs.dtype
+    if narrow in (engine.float16, engine.bfloat16):  # sums of logarithms outgrow them
+        log_probs = log_probs.astype(engine.float32)
     single = log_probs.ndim == 2
     if single:
         log_probs = engine.expand_dims(log_probs, axis=1)
@@ -73,7 +76,7 @@ def ctc_loss(
         raise ValueError(f"ctc_loss: blank={blank}; expected a class number, 0 to {classes - 1}")
     loss = _negative_log(log_probs, np.where(real, labels, blank), given, wanted, blank)
     impossible = loss > -_NEVER / 2
-    loss = engine.where(impossible, 0.0 if zero_infinity else math.inf, loss)
+    loss = engine.where(impossible, 0.0 if zero_infinity else math.inf, loss).astype(narrow)
     if reduction == "mean":
         return (loss / engine.asarray(np.maximum(wanted, 1)).astype(loss.dtype)).mean()
     return loss.sum() if reduction == "sum" else loss.reshape(()) if single else loss

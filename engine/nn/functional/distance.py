@@ -73,19 +73,3 @@ def pdist(x: Tensor, p: float = 2.0) -> Tensor:
         raise ValueError(f"pdist: x has shape {x.shape}, expected (N, D)")
     i, j = (engine.asarray(k) for k in np.triu_indices(x.shape[0], 1))
     return vector_norm(engine.take(x, i) - engine.take(x, j), p)
-
-
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """Distances |x1_i - x2_j|_p: x1 (..., P, D), x2 (..., R, D) -> (..., P, R).
-
-    Raises:
-        ValueError: rows of different sizes.
-
-    >>> cdist(engine.zeros((2, 3)), engine.ones((4, 3)), p=1).shape
-    (2, 4)
-    """
-    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
-        raise ValueError(
-            f"cdist: x1 has shape {x1.shape}, x2 {x2.shape}; expected (..., P, D) and (..., R, D)"
-        )
-    return vector_norm(engine.expand_dims(x1, axis=-2) - engine.expand_dims(x2, axis=-3), p)
