@@ -14,6 +14,7 @@ from tests import (
     specs_autograd,
     specs_funcs,
     specs_linalg,
+    specs_nn,
     specs_numbers,
 )
 
@@ -28,7 +29,7 @@ NAMESPACES = (
     "engine.autograd.functional",
 )
 
-TABLES = (op_specs, specs_array, specs_autograd, specs_funcs, specs_numbers, specs_linalg)
+TABLES = (op_specs, specs_array, specs_autograd, specs_funcs, specs_numbers, specs_linalg, specs_nn)
 
 OPS = [op for table in TABLES for op in table.OPS]
 OTHERWISE_TESTED: dict[str, set[str]] = {}

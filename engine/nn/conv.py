@@ -22,7 +22,8 @@ class Conv2d(Module):
 
     Args:
         in_channels, out_channels: C and K; both multiples of groups.
-        kernel_size, stride, padding, dilation: int or pair (rows, columns), pixels.
+        kernel_size, stride, padding, dilation: int or pair (rows, columns), pixels; a padding may
+            also be "same" (stride 1) or "valid".
         groups: the channels are cut into that many groups, which do not see each other.
         bias: whether there is a b.
 
@@ -39,7 +40,7 @@ class Conv2d(Module):
         out_channels: int,
         kernel_size: IntOrPair,
         stride: IntOrPair = 1,
-        padding: IntOrPair = 0,
+        padding: str | IntOrPair = 0,
         dilation: IntOrPair = 1,
         groups: int = 1,
         bias: bool = True,
@@ -54,7 +55,9 @@ class Conv2d(Module):
         self.out_channels = out_channels
         self.kernel_size = pair(kernel_size, "kernel_size")
         self.stride = pair(stride, "stride")
-        self.padding = pair(padding, "padding")
+        self.padding: str | tuple[int, int] = (
+            padding if isinstance(padding, str) else pair(padding, "padding")
+        )
         self.dilation = pair(dilation, "dilation")
         self.groups = groups
         shape = (out_channels, in_channels // groups, *self.kernel_size)

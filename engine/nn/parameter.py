@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import engine
@@ -31,3 +33,43 @@ class Parameter(Tensor):
         copied = type(self)(self.detach().clone(), self.requires_grad)
         memo[id(self)] = copied
         return copied
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All elements of the parameters, one after the other, as one axis; differentiable.
+
+    Raises:
+        ValueError: there are no parameters.
+
+    >>> parameters_to_vector([Parameter(engine.ones((2, 3))), Parameter(engine.ones(4))]).shape
+    (10,)
+    """
+    parts = [parameter.reshape((-1,)) for parameter in parameters]
+    if not parts:
+        raise ValueError("parameters_to_vector: expected one parameter or more")
+    return engine.concat(parts)
+
+
+def vector_to_parameters(vector: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Writes the elements of a vector into the parameters: undoes parameters_to_vector.
+
+    Raises:
+        ValueError: not as many elements as the parameters have.
+
+    >>> weight = Parameter(engine.zeros((1, 2)))
+    >>> vector_to_parameters(engine.asarray([3.0, 4.0]), [weight])
+    >>> weight.tolist()
+    [[3.0, 4.0]]
+    """
+    targets = list(parameters)
+    total = sum(math.prod(target.shape) for target in targets)
+    if vector.shape != (total,):
+        raise ValueError(
+            f"vector_to_parameters: the vector has shape {vector.shape}, expected ({total},)"
+        )
+    with engine.no_grad():
+        start = 0
+        for target in targets:
+            end = start + math.prod(target.shape)
+            target.copy_(vector.detach()[start:end].reshape(target.shape))
+            start = end

@@ -12,11 +12,13 @@ class MaxPool2d(Module):
     """y[n, c, i, j] = max of x[n, c] over the window at (i s - p, j s - p); NaN if there is one.
 
     Args:
-        kernel_size, padding: int or pair (rows, columns), pixels.
+        kernel_size, padding, dilation: int or pair (rows, columns), pixels.
         stride: the same; None for the kernel size.
+        return_indices: whether y comes with where each lies, row * W + column: MaxUnpool2d wants
+            them.
         ceil_mode: also windows that stick out at the end.
 
-    Shapes: x (N, C, H, W) -> (N, C, H', W'), H' = floor((H + 2 p - k) / s) + 1.
+    Shapes: x (N, C, H, W) -> (N, C, H', W'), H' = floor((H + 2 p - d (k - 1) - 1) / s) + 1.
 
     >>> MaxPool2d(3, stride=2, padding=1)(engine.ones((1, 64, 112, 112))).shape
     (1, 64, 56, 56)
@@ -27,17 +29,27 @@ class MaxPool2d(Module):
         kernel_size: IntOrPair,
         stride: IntOrPair | None = None,
         padding: IntOrPair = 0,
+        dilation: IntOrPair = 1,
+        return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
         super().__init__()
         self.kernel_size = pair(kernel_size, "kernel_size")
         self.stride = self.kernel_size if stride is None else pair(stride, "stride")
         self.padding = pair(padding, "padding")
+        self.dilation = pair(dilation, "dilation")
+        self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.max_pool2d(
-            x, self.kernel_size, self.stride, self.padding, ceil_mode=self.ceil_mode
+            x,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.ceil_mode,
+            self.return_indices,
         )
 
     def extra_repr(self) -> str:

@@ -6,7 +6,7 @@
 
 from engine.optim import schedule
 from engine.optim.adam import Adam, AdamW
-from engine.optim.clip import NonFiniteGradientError, clip_grad_norm_
+from engine.optim.clip import NonFiniteGradientError, clip_grad_norm_, clip_grad_value_
 from engine.optim.optimizer import Optimizer, OptimizerStateError
 from engine.optim.schedule import Scheduler
 from engine.optim.sgd import SGD
@@ -20,5 +20,6 @@ __all__ = [
     "SGD",
     "Scheduler",
     "clip_grad_norm_",
+    "clip_grad_value_",
     "schedule",
 ]

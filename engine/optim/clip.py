@@ -63,3 +63,24 @@ def clip_grad_norm_(
         elif norm > max_norm:
             _C.scale_grads(grads, max_norm / norm)
     return norm
+
+
+def clip_grad_value_(params: Iterable[Tensor], clip_value: float) -> None:
+    """Limits each element of the gradients to [-clip_value, clip_value], in place; NaN stays NaN.
+
+    Args:
+        params: tensors; those without a gradient do not count.
+        clip_value: the largest absolute value allowed, above 0.
+
+    Raises:
+        ValueError: clip_value is not above 0.
+
+    >>> clip_grad_value_(model.parameters(), 0.5)  # doctest: +SKIP
+    """
+    if not clip_value > 0:
+        raise ValueError(f"clip_grad_value_: clip_value={clip_value}; expected a number above 0")
+    tensors = [params] if isinstance(params, Tensor) else params
+    with engine.no_grad():
+        for tensor in tensors:
+            if tensor.grad is not None:
+                tensor.grad.copy_(engine.clip(tensor.grad, -clip_value, clip_value))

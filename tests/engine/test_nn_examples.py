@@ -14,7 +14,7 @@ import engine
 def examples() -> list[doctest.DocTest]:
     found = []
     for package in (engine.nn, engine.optim):
-        inner = [f"{package.__name__}.{m.name}" for m in pkgutil.iter_modules(package.__path__)]
+        inner = [m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
         for name in (package.__name__, *inner):
             module = importlib.import_module(name)
             # An example sees what its reader does: the module's own names, and the layers.

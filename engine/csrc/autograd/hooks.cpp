@@ -9,8 +9,8 @@ namespace {
 void replace(Tensor& grad, Tensor with, const std::string& where) {
   check<AutogradError>(!grad.defined() || !with.defined() ||
                            (with.shape() == grad.shape() && with.dtype() == grad.dtype()),
-                       "a hook of ", where, " returned ", with.defined() ? describe(with) : "None",
-                       ", expected ", grad.defined() ? describe(grad) : "None",
+                       "a hook of ", where, " returned ", describe(with),
+                       ", expected ", describe(grad),
                        " like the gradient it replaces, or None for no change");
   grad = std::move(with);
 }

@@ -133,7 +133,7 @@ Tensor Saved::unpacked() const {
   GradMode off(false);
   const Tensor t = packed_->hooks->unpack(packed_->value);
   check<AutogradError>(t.defined() && t.shape() == packed_->shape && t.dtype() == packed_->dtype,
-                       "saved_tensors_hooks: unpack returned ", t.defined() ? describe(t) : "None",
+                       "saved_tensors_hooks: unpack returned ", describe(t),
                        ", pack was given ", dtype_name(packed_->dtype), " ",
                        to_string(packed_->shape));
   // Kernels read saved tensors in the memory order that they had.

@@ -78,6 +78,118 @@ void bind_pools(py::module_& m) {
          "window k covers floor(k H / rows) to ceil((k + 1) H / rows).");
 }
 
+UnfoldOptions unfold_options(const Pair& kernel, const Pair& dilation, const Pair& padding,
+                             const Pair& stride) {
+  UnfoldOptions o;
+  std::copy(kernel.begin(), kernel.end(), o.kernel);
+  std::copy(dilation.begin(), dilation.end(), o.dilation);
+  std::copy(padding.begin(), padding.end(), o.padding);
+  std::copy(stride.begin(), stride.end(), o.stride);
+  return o;
+}
+
+// What engine.nn.functional builds on; names with an underscore are not public.
+void bind_windows(py::module_& m) {
+  m.def("_max_pool2d_with_indices",
+        [](const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation,
+           bool ceil_mode) {
+          Pool2dOptions o = pool_options(kernel, stride, padding, ceil_mode);
+          std::copy(dilation.begin(), dilation.end(), o.dilation);
+          Pooled p;
+          {
+            OpScope scope;
+            p = max_pool2d_with_indices(x, o);
+          }
+          return py::make_tuple(p.largest, p.where);
+        });
+  m.def("_adaptive_max_pool2d", [](const Tensor& x, Pair size) {
+    Pooled p;
+    {
+      OpScope scope;
+      p = adaptive_max_pool2d(x, size[0], size[1]);
+    }
+    return py::make_tuple(p.largest, p.where);
+  });
+  def_op(m, "_sum_pool2d",
+         +[](const Tensor& x, Pair kernel, Pair stride, Pair padding, bool ceil_mode,
+             int64_t divisor) {
+           Pool2dOptions o = pool_options(kernel, stride, padding, ceil_mode);
+           o.divisor = divisor;
+           return avg_pool2d(x, o);
+         });
+  def_op(m, "_unfold",
+         +[](const Tensor& x, Pair kernel, Pair dilation, Pair padding, Pair stride) {
+           return unfold(x, unfold_options(kernel, dilation, padding, stride));
+         });
+  def_op(m, "_fold",
+         +[](const Tensor& x, Pair size, Pair kernel, Pair dilation, Pair padding, Pair stride) {
+           return fold(x, size[0], size[1], unfold_options(kernel, dilation, padding, stride));
+         });
+  m.def("_chunks", [](const Tensor& x, int64_t n, int64_t axis) {
+    std::vector<Tensor> parts;
+    {
+      OpScope scope;
+      parts = chunks(x, n, axis);
+    }
+    return py::tuple(py::cast(parts));
+  });
+  def_op(m, "conv_transpose2d",
+         +[](const Tensor& x, const Tensor& w, const OptTensor& b, Pair stride, Pair padding,
+             Pair output_padding, int64_t groups, Pair dilation) {
+           ConvTranspose2dOptions o;
+           std::copy(stride.begin(), stride.end(), o.stride);
+           std::copy(padding.begin(), padding.end(), o.padding);
+           std::copy(output_padding.begin(), output_padding.end(), o.output_padding);
+           std::copy(dilation.begin(), dilation.end(), o.dilation);
+           o.groups = groups;
+           return conv_transpose2d(x, w, or_none(b), o);
+         },
+         py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(),
+         py::arg("stride") = Pair{1, 1}, py::arg("padding") = Pair{0, 0},
+         py::arg("output_padding") = Pair{0, 0}, py::arg("groups") = 1,
+         py::arg("dilation") = Pair{1, 1},
+         "Transposed convolution of x (N, C, H, W) with weight (C, out / groups, kh, kw): the "
+         "gradient that conv2d with that weight sends back to its input. Zeiler et al., CVPR 2010.");
+}
+
+void bind_activations(py::module_& m) {
+  const auto one = [&](const char* name, Tensor (*fn)(const Tensor&, double, double),
+                       const char* arg, double value, const char* doc) {
+    m.def(name,
+          [fn](const Tensor& x, double p) {
+            OpScope scope;
+            return fn(x, p, 0);
+          },
+          py::arg("x"), py::arg(arg) = value, doc);
+  };
+  one("elu", &elu, "alpha", 1.0,
+      "x, or alpha * (exp(x) - 1) where x is not positive (Clevert et al., arXiv:1511.07289).");
+  one("celu", &celu, "alpha", 1.0,
+      "x, or alpha * (exp(x / alpha) - 1) where x is not positive (Barron, arXiv:1704.07483).");
+  one("softshrink", &softshrink, "lambd", 0.5, "x moved lambd towards 0, at most to 0.");
+  one("hardshrink", &hardshrink, "lambd", 0.5, "x, or 0 where |x| is not above lambd.");
+  const auto two = [&](const char* name, Tensor (*fn)(const Tensor&, double, double),
+                       const py::arg_v& p, const py::arg_v& q, const char* doc) {
+    m.def(name,
+          [fn](const Tensor& x, double p, double q) {
+            OpScope scope;
+            return fn(x, p, q);
+          },
+          py::arg("x"), p, q, doc);
+  };
+  two("hardtanh", &hardtanh, py::arg("min_val") = -1.0, py::arg("max_val") = 1.0,
+      "x limited to [min_val, max_val]; no gradient at the ends.");
+  two("softplus", &softplus, py::arg("beta") = 1.0, py::arg("threshold") = 20.0,
+      "log(1 + exp(beta x)) / beta, or x where beta x is above threshold.");
+  m.def("threshold",
+        [](const Tensor& x, double limit, double value) {
+          OpScope scope;
+          return threshold(x, limit, value);
+        },
+        py::arg("x"), py::arg("threshold"), py::arg("value"),
+        "x, or value where x is not above threshold.");
+}
+
 void bind_losses(py::module_& m) {
   def_op(m, "softmax", &softmax, py::arg("x"), py::arg("axis") = -1,
          "exp(x) / sum(exp(x)) along an axis, without overflow.");
@@ -103,6 +215,8 @@ void bind_losses(py::module_& m) {
 void bind_nn(py::module_& m) {
   bind_norms(m);
   bind_pools(m);
+  bind_windows(m);
+  bind_activations(m);
   bind_losses(m);
   def_op(m, "dropout",
          +[](const Tensor& x, double p, Generator* generator) {

@@ -8,6 +8,7 @@
 #include "kernels/pool.h"
 #include "kernels/random.h"
 #include "kernels/softmax.h"
+#include "kernels/unfold.h"
 
 namespace zoo {
 
@@ -27,6 +28,8 @@ ZOO_TABLE(max_pool_kernel, "max_pool2d");
 ZOO_TABLE(max_pool_grad_kernel, "max_pool2d gradient");
 ZOO_TABLE(avg_pool_kernel, "avg_pool2d");
 ZOO_TABLE(avg_pool_grad_kernel, "avg_pool2d gradient");
+ZOO_TABLE(unfold_kernel, "unfold");
+ZOO_TABLE(fold_kernel, "fold");
 ZOO_TABLE(random_fill_kernel, "random numbers");
 ZOO_TABLE(dropout_kernel, "dropout");
 ZOO_TABLE(embedding_kernel, "embedding");

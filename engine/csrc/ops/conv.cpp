@@ -1,4 +1,4 @@
-// Two-dimensional convolution. Results are channels-last in memory whatever came in: the kernels
+// Two-dimensional convolution and its transpose. Results are channels-last in memory whatever came in: the kernels
 // work on NHWC, and a network then runs in it from the first layer to the last.
 #include "kernels/conv.h"
 
@@ -44,7 +44,7 @@ Conv2dShape make_shape(const Tensor& x, const Tensor& weight, const Tensor& bias
         s.groups, " groups expects ", weight.shape()[1] * s.groups);
   check(!bias.defined() || (bias.shape() == Dims{s.k} && bias.dtype() == x.dtype()),
         "conv2d: expected a bias of ", s.k, " values of ", dtype_name(x.dtype()), ", got ",
-        bias.defined() ? describe(bias) : std::string());
+        describe(bias));
   check(s.kh > 0 && s.kw > 0, "conv2d: the window is empty: weight of shape ",
         to_string(weight.shape()));
   const int64_t reach_h = s.h + 2 * s.pad_h - (s.dilation_h * (s.kh - 1) + 1);
@@ -71,7 +71,8 @@ Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, Conv2dShape
 Tensor grad_weight(const Tensor& x, const Tensor& g, const Conv2dShape& s);
 
 // Gradient of the input. It is linear in both operands, and its own gradients are convolutions.
-Tensor grad_input(const Tensor& grad, const Tensor& weight, Conv2dShape s) {
+// `op` is the operation it is part of.
+Tensor grad_input(const char* op, const Tensor& grad, const Tensor& weight, Conv2dShape s) {
   const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast), w = dense(weight);
   set_weight_strides(s, w);
   const Tensor gx = empty_nhwc(s.n, s.c, s.h, s.w, g.dtype(), g.device());
@@ -79,7 +80,7 @@ Tensor grad_input(const Tensor& grad, const Tensor& weight, Conv2dShape s) {
   if (needs_grad(g, w)) {
     const Saved sg = w.requires_grad() ? Saved(g) : Saved();
     const Saved sw = g.requires_grad() ? Saved(w) : Saved();
-    record("conv2d_grad_input", {g, w}, {gx}, [s, sg, sw](Backward& bw) {
+    record(op, {g, w}, {gx}, [s, sg, sw](Backward& bw) {
       const Tensor gg = bw.grad();
       if (bw.wants(0)) bw.set(0, forward(gg, sw.get(), Tensor(), s));
       if (bw.wants(1)) bw.set(1, grad_weight(gg, sg.get(), s));
@@ -101,7 +102,7 @@ Tensor grad_weight(const Tensor& input, const Tensor& grad, const Conv2dShape& s
     const Saved sg = x.requires_grad() ? Saved(g) : Saved();
     record("conv2d_grad_weight", {x, g}, {gw}, [s, sx, sg](Backward& bw) {
       const Tensor gg = bw.grad();
-      if (bw.wants(0)) bw.set(0, grad_input(sg.get(), gg, s));
+      if (bw.wants(0)) bw.set(0, grad_input("conv2d_grad_input", sg.get(), gg, s));
       if (bw.wants(1)) bw.set(1, forward(sx.get(), gg, Tensor(), s));
     });
   }
@@ -128,23 +129,90 @@ Tensor forward(const Tensor& input, const Tensor& weight, const Tensor& bias, Co
       const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
       if (bw.wants(1)) bw.set(1, grad_weight(sx.get(), g, s));
       if (bw.wants(2)) bw.set(2, sum(g, Dims{0, 2, 3}, false));
-      if (bw.wants(0)) bw.set(0, grad_input(g, sw.get(), s));
+      if (bw.wants(0)) bw.set(0, grad_input("conv2d_grad_input", g, sw.get(), s));
     });
   }
   return y;
 }
 
+bool computes_in(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
+
+// The convolution whose pictures' gradient the transposed one is.
+Conv2dShape make_transposed_shape(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                  const ConvTranspose2dOptions& o) {
+  constexpr const char* op = "conv_transpose2d";
+  check(x.ndim() == 4, op, ": expected input of shape (N, C, H, W), got ", to_string(x.shape()));
+  check(weight.ndim() == 4, op, ": expected a weight of shape (in, out / groups, kh, kw), got ",
+        to_string(weight.shape()));
+  check<TypeError>(is_floating(x.dtype()) && weight.dtype() == x.dtype(), op, ": input is ",
+                   dtype_name(x.dtype()), ", weight ", dtype_name(weight.dtype()),
+                   "; both must have one floating-point dtype");
+  check(x.size(1) == weight.size(0), op, ": input of shape ", to_string(x.shape()), " has ",
+        x.size(1), " channels, the weight of shape ", to_string(weight.shape()), " expects ",
+        weight.size(0));
+  check(o.groups > 0 && x.size(1) % o.groups == 0, op, ": ", o.groups, " groups do not divide ",
+        x.size(1), " input channels");
+  int64_t size[2];
+  for (int d = 0; d < 2; ++d) {
+    check(o.stride[d] > 0 && o.dilation[d] > 0 && o.padding[d] >= 0 && weight.size(2 + d) > 0, op,
+          ": expected a window, strides and dilation of 1 or more and no negative padding, got "
+          "window ", weight.size(2 + d), ", stride ", o.stride[d], ", dilation ", o.dilation[d],
+          ", padding ", o.padding[d]);
+    check(o.output_padding[d] >= 0 &&
+              (o.output_padding[d] < o.stride[d] || o.output_padding[d] < o.dilation[d]),
+          op, ": output_padding ", o.output_padding[d], " must be smaller than stride ",
+          o.stride[d], " or dilation ", o.dilation[d]);
+    size[d] = (x.size(2 + d) - 1) * o.stride[d] - 2 * o.padding[d] +
+              o.dilation[d] * (weight.size(2 + d) - 1) + o.output_padding[d] + 1;
+    check(size[d] > 0, op, ": input of shape ", to_string(x.shape()), " with padding ",
+          o.padding[d], " would give pictures of size ", size[d], " along axis ", 2 + d);
+  }
+  Conv2dShape s{};
+  s.n = x.size(0);
+  s.c = weight.size(1) * o.groups;
+  s.h = size[0];
+  s.w = size[1];
+  s.k = x.size(1);
+  s.kh = weight.size(2);
+  s.kw = weight.size(3);
+  s.oh = x.size(2);
+  s.ow = x.size(3);
+  s.stride_h = o.stride[0];
+  s.stride_w = o.stride[1];
+  s.pad_h = o.padding[0];
+  s.pad_w = o.padding[1];
+  s.dilation_h = o.dilation[0];
+  s.dilation_w = o.dilation[1];
+  s.groups = o.groups;
+  check(!bias.defined() || (bias.shape() == Dims{s.c} && bias.dtype() == x.dtype()), op,
+        ": expected a bias of ", s.c, " values of ", dtype_name(x.dtype()), ", got ",
+        describe(bias));
+  return s;
+}
+
 }  // namespace
 
-Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dOptions& options) {
-  const Conv2dShape s = make_shape(input, weight, bias, options);
-  if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
-    return astype(conv2d(astype(input, DType::kF32), astype(weight, DType::kF32),
+  const Conv2dShape s = make_shape(x, weight, bias, options);
+  if (!computes_in(x.dtype())) {
+    return astype(conv2d(astype(x, DType::kF32), astype(weight, DType::kF32),
                          bias.defined() ? astype(bias, DType::kF32) : bias, options),
-                  input.dtype());
+                  x.dtype());
   }
-  return forward(input, weight, bias, s);
+  return forward(x, weight, bias, s);
+}
+
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const ConvTranspose2dOptions& options) {
+  const Conv2dShape s = make_transposed_shape(x, weight, bias, options);
+  if (!computes_in(x.dtype())) {
+    return astype(conv_transpose2d(astype(x, DType::kF32), astype(weight, DType::kF32),
+                                   bias.defined() ? astype(bias, DType::kF32) : bias, options),
+                  x.dtype());
+  }
+  const Tensor y = grad_input("conv_transpose2d", x, weight, s);
+  return bias.defined() ? y + reshape(bias, {1, s.c, 1, 1}) : y;
 }
 
 }  // namespace zoo

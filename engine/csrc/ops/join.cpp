@@ -58,4 +58,29 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t axis) {
   return concat(expanded, normalize_axis("stack", axis, tensors[0].ndim() + 1));
 }
 
+std::vector<Tensor> chunks(const Tensor& t, int64_t n, int64_t axis) {
+  const int a = normalize_axis("chunks", axis, t.ndim());
+  check(n > 0 && t.shape()[a] % n == 0, "chunks: ", n, " parts do not divide axis ", a,
+        " of shape ", to_string(t.shape()));
+  const int64_t length = t.shape()[a] / n;
+  std::vector<Tensor> out;
+  {
+    GradMode off(false);
+    for (int64_t i = 0; i < n; ++i) {
+      Dims shape = t.shape();
+      shape[a] = length;
+      out.push_back(empty(shape, t.dtype(), t.device()));
+      copy_(out.back(), slice(t, a, i * length, length, 1));
+    }
+  }
+  if (is_floating(t.dtype()) && needs_grad(t)) {
+    record("chunks", {t}, out, [n, a](Backward& bw) {
+      std::vector<Tensor> grads;
+      for (int64_t i = 0; i < n; ++i) grads.push_back(bw.grad(static_cast<int>(i)));
+      bw.set(0, concat(grads, a));
+    });
+  }
+  return out;
+}
+
 }  // namespace zoo

@@ -32,10 +32,25 @@ struct Pool2dOptions {
   int64_t kernel[2], stride[2], padding[2] = {0, 0}, dilation[2] = {1, 1};
   bool ceil_mode = false;         // also windows that stick out at the end
   bool count_include_pad = true;  // averages only
+  int64_t divisor = 0;            // of each sum, averages only; 0 for the window's size
+};
+struct Pooled {
+  Tensor largest, where;  // where: int32, row * W + column of x
 };
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options);
+Pooled max_pool2d_with_indices(const Tensor& x, const Pool2dOptions& options);
+Pooled adaptive_max_pool2d(const Tensor& x, int64_t out_h, int64_t out_w);
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options);
 Tensor adaptive_avg_pool2d(const Tensor& x, int64_t out_h, int64_t out_w);
+
+// ---- unfold.cpp --------------------------------------------------------------------------------
+struct UnfoldOptions {
+  int64_t kernel[2], stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
+};
+// The windows of x (N, C, H, W) as columns: (N, C * kh * kw, windows).
+Tensor unfold(const Tensor& x, const UnfoldOptions& options);
+// Its transpose: adds columns up to pictures (N, C, h, w).
+Tensor fold(const Tensor& columns, int64_t h, int64_t w, const UnfoldOptions& options);
 
 // ---- softmax.cpp -------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x, int64_t axis);

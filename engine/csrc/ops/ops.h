@@ -83,6 +83,9 @@ Tensor diagonal(const Tensor& t, int64_t offset, int64_t axis1, int64_t axis2);
 // ---- join.cpp ----------------------------------------------------------------------------------
 Tensor concat(const std::vector<Tensor>& tensors, int64_t axis);
 Tensor stack(const std::vector<Tensor>& tensors, int64_t axis);
+// Copies of `n` equal parts. One node gathers the gradients of all: a recurrent network that took
+// slices instead would make a gradient of the whole for every step.
+std::vector<Tensor> chunks(const Tensor& t, int64_t n, int64_t axis);
 
 // ---- index.cpp ---------------------------------------------------------------------------------
 // One entry of t[...]; integers and slices make views, tensors select.
@@ -121,6 +124,12 @@ struct Conv2dOptions {
   int64_t groups = 1;
 };
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions&);
+struct ConvTranspose2dOptions : Conv2dOptions {
+  int64_t output_padding[2] = {0, 0};
+};
+// weight (in, out / groups, kh, kw).
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const ConvTranspose2dOptions&);
 
 }  // namespace zoo
 

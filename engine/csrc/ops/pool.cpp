@@ -146,27 +146,45 @@ Tensor max_pool_grad(const Tensor& grad, const Tensor& where, const PoolRule& ru
   return grad_x;
 }
 
-}  // namespace
-
-Tensor max_pool2d(const Tensor& pictures, const Pool2dOptions& options) {
-  check_pictures("max_pool2d", pictures);
+Pooled max_pool_windows(const char* op, const Tensor& pictures, const PoolRule& rule) {
   if (is_narrow(pictures.dtype())) {
-    return astype(max_pool2d(astype(pictures, DType::kF32), options), pictures.dtype());
+    const Pooled wide = max_pool_windows(op, astype(pictures, DType::kF32), rule);
+    return {astype(wide.largest, pictures.dtype()), wide.where};
   }
-  PoolRule rule{sliding_axis("max_pool2d", "height", pictures.size(2), 0, options),
-                sliding_axis("max_pool2d", "width", pictures.size(3), 1, options), pictures.size(0),
-                pictures.size(1)};
   const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
   const Tensor y = empty_channels_last(rule.out_dims(), x);
   const Tensor where = empty_like(y, DType::kI32);
   max_pool_kernel.on(x.device().type)(x.dtype(), rule.shape(), x.data(), y.data(),
                                       where.data<int32_t>());
   if (needs_grad(x)) {
-    record("max_pool2d", {x}, {y}, [rule = std::move(rule), where](Backward& bw) {
-      bw.set(0, max_pool_grad(bw.grad(), where, rule));
+    record(op, {x}, {y}, [rule, sw = Saved(where)](Backward& bw) {
+      bw.set(0, max_pool_grad(bw.grad(), sw.get(), rule));
     });
   }
-  return y;
+  return {y, where};
+}
+
+}  // namespace
+
+Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
+  return max_pool2d_with_indices(x, options).largest;
+}
+
+Pooled max_pool2d_with_indices(const Tensor& x, const Pool2dOptions& options) {
+  check_pictures("max_pool2d", x);
+  return max_pool_windows("max_pool2d", x,
+                          {sliding_axis("max_pool2d", "height", x.size(2), 0, options),
+                           sliding_axis("max_pool2d", "width", x.size(3), 1, options), x.size(0),
+                           x.size(1)});
+}
+
+Pooled adaptive_max_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
+  check_pictures("adaptive_max_pool2d", x);
+  check(out_h >= 1 && out_w >= 1, "adaptive_max_pool2d: the output size (", out_h, ", ", out_w,
+        ") must be at least (1, 1)");
+  return max_pool_windows("adaptive_max_pool2d", x,
+                          {adaptive_axis(x.size(2), out_h), adaptive_axis(x.size(3), out_w),
+                           x.size(0), x.size(1)});
 }
 
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
@@ -177,10 +195,13 @@ Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
   check(options.dilation[0] == 1 && options.dilation[1] == 1, "avg_pool2d: dilation (",
         options.dilation[0], ", ", options.dilation[1],
         ") is not supported; only max_pool2d has it");
-  return avg_pool_windows("avg_pool2d", x,
-                          {sliding_axis("avg_pool2d", "height", x.size(2), 0, options),
-                           sliding_axis("avg_pool2d", "width", x.size(3), 1, options), x.size(0),
-                           x.size(1)});
+  PoolRule rule{sliding_axis("avg_pool2d", "height", x.size(2), 0, options),
+                sliding_axis("avg_pool2d", "width", x.size(3), 1, options), x.size(0), x.size(1)};
+  if (options.divisor != 0) {
+    rule.h.divisor.assign(rule.h.divisor.size(), static_cast<int32_t>(options.divisor));
+    rule.w.divisor.assign(rule.w.divisor.size(), 1);
+  }
+  return avg_pool_windows("avg_pool2d", x, rule);
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
