@@ -8,7 +8,7 @@ import builtins
 import collections.abc
 import numpy
 import typing
-__all__: list[str] = ['AutogradError', 'Generator', 'Node', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'concat', 'conv2d', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
+__all__: list[str] = ['AutogradError', 'Device', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'argsort', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'complex128', 'complex64', 'concat', 'conj', 'conv2d', 'copysign', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'cummax', 'cummin', 'cumprod', 'cumsum', 'diagonal', 'digamma', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'exp2', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'gather', 'gcd', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'i0', 'i1', 'imag', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'lcm', 'leaky_relu', 'less', 'less_equal', 'lgamma', 'linear', 'linear_scan', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logit', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'polygamma', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'real', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'scatter', 'scatter_add', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinc', 'sinh', 'softmax', 'sort', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'xlogy', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
@@ -21,6 +21,11 @@ class dtype:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple: ...
     def __repr__(self) -> str: ...
+    @property
+    def is_complex(self) -> builtins.bool:
+        """
+        Whether it is complex64 or complex128.
+        """
     @property
     def is_floating_point(self) -> builtins.bool:
         """
@@ -36,6 +41,29 @@ class dtype:
         """
         Its name, 'float32'.
         """
+class Device:
+    """
+    Where a tensor's elements live. It equals its name.
+
+    >>> engine.zeros(2).device == 'cpu'
+    True
+    """
+    def __eq__(self, arg0: typing.Any) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __init__(self, name: typing.Any) -> None: ...
+    def __reduce__(self) -> tuple: ...
+    def __repr__(self) -> str: ...
+    def __str__(self) -> str: ...
+    @property
+    def index(self) -> int:
+        """
+        Which of the devices of that type.
+        """
+    @property
+    def type(self) -> str:
+        """
+        'cpu' or 'cuda'.
+        """
 DType: typing.TypeAlias = dtype
 class Tensor:
     """
@@ -47,12 +75,39 @@ class Tensor:
     >>> x.requires_grad = True
     """
     __array_priority__: typing.ClassVar[int] = 1000
-    __array_ufunc__ = None
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: typing.Any) -> Tensor: ...
     def __and__(self, other: typing.Any) -> Tensor: ...
     def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any: ...
+    def __array_namespace__(self, *, api_version: str | None = None) -> typing.Any:
+        """
+        The namespace of functions for this tensor: the module engine.
+
+            Raises ValueError for a version of the standard that it does not follow.
+
+        """
+    def __array_ufunc__(self, ufunc: typing.Any, method: str, *inputs: typing.Any, **kwargs: typing.Any) -> typing.Any:
+        """
+        numpy's functions on tensors, so that ``numpy.exp(t)`` is ``engine.exp(t)``.
+
+            A ufunc that the engine has under its own name gives a tensor, recorded as ever. Any other, and
+            every method such as ``reduce``, runs in numpy on the tensors' memory and gives numpy arrays;
+            it raises AutogradError if a tensor requires gradients, which would be lost. With ``out=`` a
+            numpy array numpy writes into that.
+
+        """
     def __bool__(self) -> builtins.bool: ...
+    def __complex__(self) -> typing.Any: ...
+    def __copy__(self) -> Tensor: ...
+    def __deepcopy__(self, memo: dict[int, typing.Any]) -> Tensor: ...
+    def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: builtins.bool | None = None) -> typing.Any:
+        """
+        A DLPack capsule over this tensor's memory, or a copy's. Raises BufferError where gradients are required or the device is another.
+        """
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """
+        DLPack's pair of numbers for the device: (1, 0), the CPU.
+        """
     def __eq__(self, arg0: typing.Any) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> float: ...
     def __floordiv__(self, other: typing.Any) -> Tensor: ...
@@ -61,19 +116,26 @@ class Tensor:
     def __gt__(self, arg0: typing.Any) -> Tensor: ...
     def __hash__(self) -> int: ...
     def __iadd__(self, other: typing.Any) -> Tensor: ...
+    def __iand__(self, other: typing.Any) -> Tensor: ...
     def __ifloordiv__(self, other: typing.Any) -> Tensor: ...
+    def __ilshift__(self, other: typing.Any) -> Tensor: ...
+    def __imatmul__(self, other: typing.Any) -> Tensor: ...
     def __imod__(self, other: typing.Any) -> Tensor: ...
     def __imul__(self, other: typing.Any) -> Tensor: ...
     def __index__(self) -> int: ...
     def __init__(self, t: Tensor) -> None: ...
     def __int__(self) -> int: ...
     def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: typing.Any) -> Tensor: ...
     def __ipow__(self, other: typing.Any) -> Tensor: ...
+    def __irshift__(self, other: typing.Any) -> Tensor: ...
     def __isub__(self, other: typing.Any) -> Tensor: ...
     def __iter__(self) -> collections.abc.Iterator: ...
     def __itruediv__(self, other: typing.Any) -> Tensor: ...
+    def __ixor__(self, other: typing.Any) -> Tensor: ...
     def __le__(self, arg0: typing.Any) -> Tensor: ...
     def __len__(self) -> int: ...
+    def __lshift__(self, other: typing.Any) -> Tensor: ...
     def __lt__(self, arg0: typing.Any) -> Tensor: ...
     def __matmul__(self, other: typing.Any) -> Tensor: ...
     def __mod__(self, other: typing.Any) -> Tensor: ...
@@ -85,13 +147,17 @@ class Tensor:
     def __pow__(self, other: typing.Any) -> Tensor: ...
     def __radd__(self, other: typing.Any) -> Tensor: ...
     def __rand__(self, other: typing.Any) -> Tensor: ...
+    def __reduce_ex__(self, protocol: int) -> typing.Any: ...
     def __repr__(self) -> str: ...
     def __rfloordiv__(self, other: typing.Any) -> Tensor: ...
+    def __rlshift__(self, other: typing.Any) -> Tensor: ...
     def __rmatmul__(self, other: typing.Any) -> Tensor: ...
     def __rmod__(self, other: typing.Any) -> Tensor: ...
     def __rmul__(self, other: typing.Any) -> Tensor: ...
     def __ror__(self, other: typing.Any) -> Tensor: ...
     def __rpow__(self, other: typing.Any) -> Tensor: ...
+    def __rrshift__(self, other: typing.Any) -> Tensor: ...
+    def __rshift__(self, other: typing.Any) -> Tensor: ...
     def __rsub__(self, other: typing.Any) -> Tensor: ...
     def __rtruediv__(self, other: typing.Any) -> Tensor: ...
     def __rxor__(self, other: typing.Any) -> Tensor: ...
@@ -181,7 +247,7 @@ class Tensor:
         """
     def astype(self, dtype: DType) -> Tensor:
         """
-        A copy with elements of another dtype.
+        A copy with elements of another dtype. Raises TypeError from complex to real numbers: take real, imag or abs.
         """
     def atan(self) -> Tensor:
         """
@@ -235,6 +301,13 @@ class Tensor:
         """
         A copy; gradients flow through it.
         """
+    def conj(self) -> Tensor:
+        """
+        Complex conjugate: the sign of the imaginary part changed. A real tensor is returned as it is.
+
+        >>> engine.conj(engine.asarray([1 + 2j])).tolist()
+        [(1-2j)]
+        """
     def contiguous(self, memory_format: str = 'contiguous') -> Tensor:
         """
         This tensor if its memory has that order ('contiguous' or 'channels_last'), else a copy that has.
@@ -279,6 +352,18 @@ class Tensor:
         """
         A diagonal of two axes, as the last axis of a view.
         """
+    def digamma(self) -> Tensor:
+        """
+        Derivative of lgamma(x); NaN at negative integers, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.digamma(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def div_(self, other: typing.Any) -> typing.Any:
         """
         Divides this tensor by other in place.
@@ -295,6 +380,30 @@ class Tensor:
         >>> engine.erf(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def erfc(self) -> Tensor:
+        """
+        1 - erf(x), exact where that is near 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.erfc(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def erfinv(self) -> Tensor:
+        """
+        The number whose error function is x, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.erfinv(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def exp(self) -> Tensor:
         """
         e to the power x, elementwise.
@@ -305,6 +414,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.exp(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def exp2(self) -> Tensor:
+        """
+        2 to the power x, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.exp2(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def expand_dims(self, axis: int = 0) -> Tensor:
@@ -375,9 +496,37 @@ class Tensor:
         >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def i0(self) -> Tensor:
+        """
+        Modified Bessel function of the first kind, order 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.i0(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def i1(self) -> Tensor:
+        """
+        Modified Bessel function of the first kind, order 1, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.i1(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def is_contiguous(self, memory_format: str = 'contiguous') -> builtins.bool:
         """
         Whether memory is in row-major order, or with 'channels_last' in NHWC order.
+        """
+    def is_shared(self) -> builtins.bool:
+        """
+        Whether other processes can see this tensor's memory: see share_memory_.
         """
     def isfinite(self) -> Tensor:
         """
@@ -409,6 +558,18 @@ class Tensor:
     def item(self) -> typing.Any:
         """
         The single element as a Python number.
+        """
+    def lgamma(self) -> Tensor:
+        """
+        Logarithm of |gamma(x)|, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.lgamma(engine.asarray([0.5, 1.0])).shape
+        (2,)
         """
     def log(self) -> Tensor:
         """
@@ -466,6 +627,18 @@ class Tensor:
 
         >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
         bool
+        """
+    def logit(self) -> Tensor:
+        """
+        log(x / (1 - x)), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.logit(engine.asarray([0.5, 1.0])).shape
+        (2,)
         """
     def max(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
@@ -531,14 +704,6 @@ class Tensor:
         >>> engine.reciprocal(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
-    def register_hook(self, hook: typing.Any) -> _HookHandle:
-        """
-        Calls hook(grad) whenever the gradient of this tensor is complete; a tensor that it returns replaces it. Returns a handle with remove(). A hook lives as long as the tensor's graph; one on a leaf that refers to that leaf keeps it alive until removed.
-        """
-    def register_post_accumulate_grad_hook(self, hook: typing.Any) -> _HookHandle:
-        """
-        Calls hook(leaf) whenever backward() has added to .grad of this leaf. Returns a handle with remove().
-        """
     def relu(self) -> Tensor:
         """
         max(x, 0); NaN stays NaN, elementwise.
@@ -558,10 +723,6 @@ class Tensor:
     def reshape(self, *args) -> Tensor:
         """
         The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).
-        """
-    def retain_grad(self) -> None:
-        """
-        Makes backward() fill .grad of this tensor too, though it is no leaf.
         """
     def round(self) -> Tensor:
         """
@@ -587,6 +748,19 @@ class Tensor:
         >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def share_memory_(self) -> Tensor:
+        """
+        Moves this tensor's elements to memory that processes share, and returns the tensor.
+
+            After that, sending it through a queue or to a pool of multiprocessing copies nothing: the other
+            process has a tensor over the same memory. Do it before making views: raises ValueError when
+            other tensors look at the memory. A leaf may require gradients; the gradient is not shared.
+
+            >>> t = engine.zeros((2, 3)).share_memory_()
+            >>> t.is_shared()
+            True
+
+        """
     def sigmoid(self) -> Tensor:
         """
         1 / (1 + exp(-x)), elementwise.
@@ -611,6 +785,15 @@ class Tensor:
         >>> engine.sign(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def signbit(self) -> Tensor:
+        """
+        Whether the sign of x is negative, -0.0 and NaN included, elementwise.
+
+        Returns a bool tensor of x's shape.
+
+        >>> engine.signbit(engine.asarray([0.0, 1.0])).dtype
+        bool
+        """
     def silu(self) -> Tensor:
         """
         x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
@@ -633,6 +816,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.sin(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def sinc(self) -> Tensor:
+        """
+        sin(pi x) / (pi x), 1 at 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.sinc(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def sinh(self) -> Tensor:
@@ -723,6 +918,13 @@ class Tensor:
         """
         The tensor with another dtype, or on another device.
         """
+    def to_device(self, device: Device | str, *, stream: typing.Any = None) -> Tensor:
+        """
+        This tensor on a device; 'cpu' is the only one of this build.
+
+            Raises NotImplementedError for another device, ValueError for a stream: the CPU has none.
+
+        """
     def tolist(self) -> typing.Any:
         """
         The elements as nested Python lists.
@@ -757,9 +959,9 @@ class Tensor:
         The tensor with its axes in reverse order.
         """
     @property
-    def device(self) -> str:
+    def device(self) -> Device:
         """
-        Where the elements live, 'cpu' or 'cuda'.
+        Where the elements live; it equals its name, 'cpu'.
         """
     @property
     def dtype(self) -> DType:
@@ -774,9 +976,14 @@ class Tensor:
     @grad.setter
     def grad(self, arg1: Tensor | None) -> None: ...
     @property
-    def grad_fn(self) -> Node | None:
+    def grad_fn(self) -> typing.Any:
         """
-        The recorded operation that made this tensor, or None.
+        Name of the recorded operation that made this tensor, or None.
+        """
+    @property
+    def imag(self) -> Tensor:
+        """
+        Imaginary parts, a view of a complex tensor.
         """
     @property
     def is_leaf(self) -> builtins.bool:
@@ -799,6 +1006,11 @@ class Tensor:
         Number of axes.
         """
     @property
+    def real(self) -> Tensor:
+        """
+        Real parts, as a view.
+        """
+    @property
     def requires_grad(self) -> builtins.bool:
         """
         Whether operations on this tensor are recorded.
@@ -819,43 +1031,6 @@ class Tensor:
     def version(self) -> int:
         """
         How often the memory was changed in place.
-        """
-class _HookHandle:
-    """
-    A registered hook; remove() takes it back.
-    """
-    def __enter__(self) -> typing.Any: ...
-    def __exit__(self, *args) -> None: ...
-    def remove(self) -> None:
-        """
-        The hook runs no more. Doing it twice is no error.
-        """
-class Node:
-    """
-    A recorded operation: what turns gradients of its results into gradients of its operands.
-    """
-    def __repr__(self) -> str: ...
-    def name(self) -> str:
-        """
-        Name of the operation.
-        """
-    def register_hook(self, hook: typing.Any) -> _HookHandle:
-        """
-        Calls hook(grad_inputs, grad_outputs) after this node ran in a backward pass; a tuple that it returns replaces grad_inputs. Returns a handle with remove().
-        """
-    def register_prehook(self, hook: typing.Any) -> _HookHandle:
-        """
-        Calls hook(grad_outputs) before this node runs in a backward pass; a tuple that it returns replaces them. Returns a handle with remove().
-        """
-    @property
-    def location(self) -> str:
-        """
-        The line of the program that ran the operation, 'file.py:12'.
-        """
-    @property
-    def next_functions(self) -> tuple:
-        """
-        For each operand, the node that it came from (None if it needs no gradient) and which of that node's results it is.
         """
 class _FunctionContext:
     """
@@ -911,25 +1086,37 @@ class Generator:
         """
         The seed it started from.
         """
+def _adopt_memory(t: Tensor, other: Tensor) -> None:
+    """
+    Makes t a tensor over other's memory.
+    """
 def _apply_function(function: typing.Any, *args) -> typing.Any:
     """
     Runs function.forward and records function.backward.
     """
-def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor | None]:
+def _bincount(arg0: Tensor, arg1: int) -> Tensor:
     """
-    The walk behind engine.grad and engine.autograd.backward.
+    How often each integer from 0 on occurs.
     """
-def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple:
+def _searchsorted(arg0: Tensor, arg1: Tensor, arg2: builtins.bool) -> Tensor:
     """
-    Sets what is watched; returns what was.
+    Positions in a sorted tensor.
     """
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
     """
-def _set_saved_hooks(functions: typing.Any) -> typing.Any:
+def _sort_with_indices(arg0: Tensor, arg1: int, arg2: builtins.bool) -> tuple:
     """
-    Sets (pack, unpack) or None; returns what was there.
+    The elements in order along an axis, and the positions they had.
+    """
+def _tensor_over(bytes: numpy.ndarray, dtype: DType, shape: collections.abc.Sequence[int], strides: collections.abc.Sequence[int], offset: int) -> Tensor:
+    """
+    A tensor over the bytes of a numpy array.
+    """
+def _topk(arg0: Tensor, arg1: int, arg2: int, arg3: builtins.bool) -> tuple:
+    """
+    The k largest or smallest elements along an axis and their positions.
     """
 def abs(x: Tensor) -> Tensor:
     """
@@ -975,12 +1162,12 @@ def adaptive_avg_pool2d(x: Tensor, output_size: tuple[int, int]) -> Tensor:
     """
     Means of x (N, C, H, W) over as many windows as output_size (rows, columns) says; window k covers floor(k H / rows) to ceil((k + 1) H / rows).
     """
-def add(a: typing.Any, b: typing.Any) -> Tensor:
+def add(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a + b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -995,7 +1182,7 @@ def any(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keep
     """
     Whether any element is true.
     """
-def arange(start: typing.Any, stop: typing.Any = None, step: typing.Any = 1, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def arange(start: typing.Any, /, stop: typing.Any = None, step: typing.Any = 1, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Evenly spaced values from start up to, not including, stop; arange(n) starts at 0.
     """
@@ -1007,7 +1194,14 @@ def argmin(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) 
     """
     Position of the first smallest element.
     """
-def asarray(obj: typing.Any, *, dtype: DType | None = None, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
+def argsort(x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
+    """
+    The positions, int64, that put the elements in order along an axis. Always stable; NaN counts as the largest.
+
+    >>> engine.argsort(engine.asarray([3, 1, 2]))
+    Tensor([1, 2, 0], dtype=int64)
+    """
+def asarray(obj: typing.Any, /, *, dtype: DType | None = None, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
     """
     A tensor of a number, a nested list, a numpy array or a tensor. Python floats become float32, integers int64; arrays keep their dtype and share memory unless copy=True.
 
@@ -1050,12 +1244,12 @@ def atan(x: Tensor) -> Tensor:
     >>> engine.atan(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-def atan2(a: typing.Any, b: typing.Any) -> Tensor:
+def atan2(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Angle of the point (b, a), in radians, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
@@ -1086,36 +1280,60 @@ def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
     """
     1 with the probability that p holds at that place, else 0; p's shape and dtype.
     """
-def bitwise_and(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in both, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.bitwise_and(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def bitwise_or(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_left_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Bits of a moved up by b places, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_left_shift(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def bitwise_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in either, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.bitwise_or(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def bitwise_xor(a: typing.Any, b: typing.Any) -> Tensor:
+def bitwise_right_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Bits of a moved down by b places; the sign stays, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.bitwise_right_shift(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def bitwise_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in exactly one, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1142,13 +1360,32 @@ def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
     """
     Elements limited to [min, max]; NaN stays NaN.
     """
-def concat(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
+def concat(arrays: collections.abc.Sequence[Tensor], axis: int | None = 0) -> Tensor:
     """
-    Tensors joined along an axis they have.
+    Tensors joined along an axis they have; flattened first if axis is None.
+    """
+def conj(x: Tensor) -> Tensor:
+    """
+    Complex conjugate: the sign of the imaginary part changed. A real tensor is returned as it is.
+
+    >>> engine.conj(engine.asarray([1 + 2j])).tolist()
+    [(1-2j)]
     """
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1) -> Tensor:
     """
     Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
+    """
+def copysign(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    The size of a with the sign of b, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.copysign(engine.asarray([1, 2]), 2).shape
+    (2,)
     """
 def cos(x: Tensor) -> Tensor:
     """
@@ -1182,16 +1419,56 @@ def cross_entropy(logits: Tensor, target: Tensor, weight: Tensor | None = None, 
     """
     -log softmax(logits)[target] for logits (N, C, ...) and target (N, ...) of class numbers. 'mean' divides by the sum of the weights of the targets; targets equal to ignore_index count for nothing. label_smoothing s moves s of each target's mass evenly to all classes (Szegedy et al., arXiv:1512.00567).
     """
+def cummax(x: Tensor, /, axis: int = -1) -> tuple:
+    """
+    (values, indices): the largest element so far along an axis and its position, the last one of equals. NaN stays.
+
+    >>> engine.cummax(engine.asarray([1, 3, 2]))[0]
+    Tensor([1, 3, 3], dtype=int64)
+    """
+def cummin(x: Tensor, /, axis: int = -1) -> tuple:
+    """
+    (values, indices): the smallest element so far along an axis and its position, the last one of equals. NaN stays.
+
+    >>> engine.cummin(engine.asarray([3, 1, 2]))[0]
+    Tensor([3, 1, 1], dtype=int64)
+    """
+def cumprod(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
+    """
+    Running products along an axis: y[i] = x[0] * ... * x[i]. Small integers and bool give int64 or uint64 unless a dtype is named. The gradient divides by nothing: zeros are fine.
+
+    >>> engine.cumprod(engine.asarray([1, 2, 3]))
+    Tensor([1, 2, 6], dtype=int64)
+    """
+def cumsum(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
+    """
+    Running sums along an axis: y[i] = x[0] + ... + x[i]. Small integers and bool give int64 or uint64 unless a dtype is named.
+
+    >>> engine.cumsum(engine.asarray([1, 2, 3]))
+    Tensor([1, 3, 6], dtype=int64)
+    """
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """
     A diagonal of two axes, as the last axis of a view.
     """
-def divide(a: typing.Any, b: typing.Any) -> Tensor:
+def digamma(x: Tensor) -> Tensor:
+    """
+    Derivative of lgamma(x); NaN at negative integers, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.digamma(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a / b, in floating point, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
@@ -1218,16 +1495,16 @@ def empty_cache() -> None:
     """
     Gives memory that is kept for reuse back to the system.
     """
-def empty_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Uninitialised, with the shape, layout and dtype of x.
     """
-def equal(a: typing.Any, b: typing.Any) -> Tensor:
+def equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a == b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1246,6 +1523,30 @@ def erf(x: Tensor) -> Tensor:
     >>> engine.erf(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def erfc(x: Tensor) -> Tensor:
+    """
+    1 - erf(x), exact where that is near 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.erfc(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def erfinv(x: Tensor) -> Tensor:
+    """
+    The number whose error function is x, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.erfinv(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def exp(x: Tensor) -> Tensor:
     """
     e to the power x, elementwise.
@@ -1256,6 +1557,18 @@ def exp(x: Tensor) -> Tensor:
     Returns a tensor of x's shape. Raises TypeError for bool.
 
     >>> engine.exp(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def exp2(x: Tensor) -> Tensor:
+    """
+    2 to the power x, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.exp2(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 def expand_dims(x: Tensor, axis: int = 0) -> Tensor:
@@ -1274,7 +1587,7 @@ def expm1(x: Tensor) -> Tensor:
     >>> engine.expm1(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-def eye(n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: DType | None = None) -> Tensor:
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones on diagonal k, zeros elsewhere.
     """
@@ -1294,17 +1607,31 @@ def floor(x: Tensor) -> Tensor:
     >>> engine.floor(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-def floor_divide(a: typing.Any, b: typing.Any) -> Tensor:
+def floor_divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Largest integer not above a / b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.floor_divide(engine.asarray([1, 2]), 2).shape
     (2,)
+    """
+def from_dlpack(x: typing.Any, /, *, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
+    """
+    A tensor over the memory of another library's array, by the DLPack protocol; a DLPack capsule is taken too, once.
+
+    Args:
+        x: an object with __dlpack__, such as a numpy or PyTorch array.
+        device: None or 'cpu'.
+        copy: True always copies, False never does, None only if it must.
+
+    Raises BufferError for elements that no tensor can point at.
+
+    >>> engine.from_dlpack(numpy.ones(2)).dtype
+    float64
     """
 def from_numpy(array: typing.Any) -> Tensor:
     """
@@ -1312,11 +1639,31 @@ def from_numpy(array: typing.Any) -> Tensor:
     """
 def full(shape: int | collections.abc.Sequence[int], fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
-    A tensor filled with one value.
+    A tensor filled with one value, of that value's default dtype unless told otherwise.
     """
-def full_like(x: Tensor, fill_value: float, *, dtype: DType | None = None) -> Tensor:
+def full_like(x: Tensor, /, fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     One value with the shape, layout and dtype of x.
+    """
+def gather(x: Tensor, axis: int, index: Tensor) -> Tensor:
+    """
+    x[index] along one axis: y[i, j] = x[index[i, j], j] for axis 0. index has x's number of axes and off the axis at most its sizes; negative indices count from the end. Raises IndexError for an index out of range.
+
+    >>> engine.gather(engine.asarray([[1, 2], [3, 4]]), 1, engine.asarray([[0], [1]]))
+    Tensor([[1],
+            [4]], dtype=int64)
+    """
+def gcd(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Greatest common divisor, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.gcd(engine.asarray([1, 2]), 2).shape
+    (2,)
     """
 def gelu(x: Tensor) -> Tensor:
     """
@@ -1354,45 +1701,80 @@ def get_rng_state() -> dict:
     """
     {'seed': ..., 'offset': ...} of the default generator.
     """
+def grad(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> list[Tensor]:
+    """
+    Gradients of the outputs with respect to the inputs, as a list; .grad stays as it is. None where nothing flowed.
+    """
 def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
     """
     The Euclidean norm of all tensors together, as a float; summed in float64.
     """
-def greater(a: typing.Any, b: typing.Any) -> Tensor:
+def greater(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a > b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.greater(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def greater_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def greater_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a >= b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.greater_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def hypot(a: typing.Any, b: typing.Any) -> Tensor:
+def hypot(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     sqrt(a * a + b * b), elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.hypot(engine.asarray([1, 2]), 2).shape
     (2,)
+    """
+def i0(x: Tensor) -> Tensor:
+    """
+    Modified Bessel function of the first kind, order 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.i0(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def i1(x: Tensor) -> Tensor:
+    """
+    Modified Bessel function of the first kind, order 1, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.i1(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def imag(x: Tensor) -> Tensor:
+    """
+    Imaginary parts: a view of a complex tensor, zeros for a real one.
+
+    >>> engine.imag(engine.asarray([1 + 2j])).tolist()
+    [2.0]
     """
 def is_grad_enabled() -> builtins.bool:
     """
@@ -1429,39 +1811,70 @@ def layer_norm(x: Tensor, normalized_shape: collections.abc.Sequence[int], weigh
     """
     (x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are normalized_shape. Ba et al., arXiv:1607.06450.
     """
+def lcm(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Least common multiple, not negative, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.lcm(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
 def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     """
     x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.
     """
-def less(a: typing.Any, b: typing.Any) -> Tensor:
+def less(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a < b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.less(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def less_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def less_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a <= b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.less_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
+def lgamma(x: Tensor) -> Tensor:
+    """
+    Logarithm of |gamma(x)|, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.lgamma(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     x W^T + b for x (..., in), weight (out, in), bias (out,).
     """
-def linspace(start: float, stop: float, num: int, *, dtype: DType | None = None, endpoint: builtins.bool = True) -> Tensor:
+def linear_scan(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
+    """
+    The recurrence y[i] = a[i] * y[i - 1] + b[i] along an axis, y[0] = b[0] (Blelloch, "Prefix sums and their applications", 1990). a and b broadcast.
+
+    >>> engine.linear_scan(engine.full(3, 0.5), engine.ones(3))
+    Tensor([1.  , 1.5 , 1.75], dtype=float32)
+    """
+def linspace(start: complex | typing.SupportsComplex | float, stop: complex | typing.SupportsComplex | float, /, num: int, *, dtype: DType | None = None, device: typing.Any = None, endpoint: builtins.bool = True) -> Tensor:
     """
     num evenly spaced values from start to stop.
     """
@@ -1517,24 +1930,31 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     log(softmax(x)) along an axis, exact where softmax underflows.
     """
-def logaddexp(a: typing.Any, b: typing.Any) -> Tensor:
+def logaddexp(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     log(exp(a) + exp(b)), without overflow, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.logaddexp(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def logical_and(a: typing.Any, b: typing.Any) -> Tensor:
+def logcumsumexp(x: Tensor, /, axis: int = -1) -> Tensor:
+    """
+    log(exp(x[0]) + ... + exp(x[i])) along an axis, without overflow.
+
+    >>> engine.logcumsumexp(engine.zeros(3)).shape
+    (3,)
+    """
+def logical_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a and b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1550,28 +1970,40 @@ def logical_not(x: Tensor) -> Tensor:
     >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-def logical_or(a: typing.Any, b: typing.Any) -> Tensor:
+def logical_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a or b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.logical_or(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def logical_xor(a: typing.Any, b: typing.Any) -> Tensor:
+def logical_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Exactly one of a and b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.logical_xor(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def logit(x: Tensor) -> Tensor:
+    """
+    log(x / (1 - x)), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.logit(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 def manual_seed(seed: int) -> None:
@@ -1590,12 +2022,12 @@ def max_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padd
     """
     Largest element of each window of x (N, C, H, W); NaN if there is one. Padding never wins; the gradient goes to the first largest element.
     """
-def maximum(a: typing.Any, b: typing.Any) -> Tensor:
+def maximum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The larger one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1614,24 +2046,24 @@ def min(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keep
     """
     Smallest element; NaN if there is one.
     """
-def minimum(a: typing.Any, b: typing.Any) -> Tensor:
+def minimum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The smaller one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.minimum(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def multiply(a: typing.Any, b: typing.Any) -> Tensor:
+def multiply(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a * b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1652,7 +2084,7 @@ def negative(x: Tensor) -> Tensor:
     """
 def nonzero(x: Tensor) -> tuple:
     """
-    Positions of the nonzero elements, one int64 tensor per axis.
+    Positions of the nonzero elements, one int64 tensor per axis. ValueError for 0-d.
     """
 def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """
@@ -1662,12 +2094,12 @@ def normalize_images(x: Tensor, mean: collections.abc.Sequence[float], std: coll
     """
     (x / 255 - mean) / std by channel, for uint8 pictures (N, C, H, W) with any strides: float32, channels-last.
     """
-def not_equal(a: typing.Any, b: typing.Any) -> Tensor:
+def not_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a != b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors; one may be a Python number, which takes the other's dtype.
 
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
@@ -1678,7 +2110,7 @@ def ones(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = No
     """
     A tensor of ones, float32 unless told otherwise.
     """
-def ones_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones with the shape, layout and dtype of x.
     """
@@ -1686,12 +2118,19 @@ def permute_dims(x: Tensor, axes: collections.abc.Sequence[int]) -> Tensor:
     """
     The axes in another order, as a view.
     """
-def pow(a: typing.Any, b: typing.Any) -> Tensor:
+def polygamma(n: int, x: Tensor) -> Tensor:
+    """
+    The n-th derivative of digamma(x), elementwise (Abramowitz and Stegun, 6.4).
+
+    >>> engine.polygamma(1, engine.ones(1)).shape
+    (1,)
+    """
+def pow(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a to the power b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1722,6 +2161,13 @@ def randperm(n: int, generator: Generator | None = None) -> Tensor:
     """
     The integers 0 to n - 1 in random order, int64.
     """
+def real(x: Tensor) -> Tensor:
+    """
+    Real parts: a view of a complex tensor; a real tensor is returned as it is.
+
+    >>> engine.real(engine.asarray([1 + 2j])).tolist()
+    [1.0]
+    """
 def reciprocal(x: Tensor) -> Tensor:
     """
     1 / x, elementwise.
@@ -1746,12 +2192,12 @@ def relu(x: Tensor) -> Tensor:
     >>> engine.relu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-def remainder(a: typing.Any, b: typing.Any) -> Tensor:
+def remainder(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - floor(a / b) * b: the sign of b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1762,9 +2208,9 @@ def reset_peak_memory_stats() -> None:
     """
     Peaks start again from what is in use now.
     """
-def reshape(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
+def reshape(x: Tensor, shape: int | collections.abc.Sequence[int], *, copy: builtins.bool | None = None) -> Tensor:
     """
-    The same elements in another shape; one size may be -1. A view where memory allows.
+    The same elements in another shape; one size may be -1. A view where memory allows, unless copy=True; with copy=False a ValueError where it does not.
     """
 def round(x: Tensor) -> Tensor:
     """
@@ -1793,6 +2239,20 @@ def rsqrt(x: Tensor) -> Tensor:
 def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
     """
     Multiplies every tensor by factor, in place.
+    """
+def scatter(x: Tensor, axis: int, index: Tensor, source: typing.Any) -> Tensor:
+    """
+    A copy of x with source put at index along one axis: y[index[i, j], j] = source[i, j] for axis 0. Of equal indices the last one stays. source is a tensor of at least index's shape, or a number.
+
+    >>> engine.scatter(engine.zeros(3), 0, engine.asarray([1]), 5.0)
+    Tensor([0., 5., 0.], dtype=float32)
+    """
+def scatter_add(x: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
+    """
+    A copy of x with source added at index along one axis: y[index[i, j], j] += source[i, j] for axis 0. Equal indices add up, in order, for any number of threads.
+
+    >>> engine.scatter_add(engine.zeros(2), 0, engine.asarray([1, 1]), engine.ones(2))
+    Tensor([0., 2.], dtype=float32)
     """
 def set_conv_algorithm(name: str) -> None:
     """
@@ -1844,6 +2304,15 @@ def sign(x: Tensor) -> Tensor:
     >>> engine.sign(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def signbit(x: Tensor) -> Tensor:
+    """
+    Whether the sign of x is negative, -0.0 and NaN included, elementwise.
+
+    Returns a bool tensor of x's shape.
+
+    >>> engine.signbit(engine.asarray([0.0, 1.0])).dtype
+    bool
+    """
 def silu(x: Tensor) -> Tensor:
     """
     x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
@@ -1868,6 +2337,18 @@ def sin(x: Tensor) -> Tensor:
     >>> engine.sin(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def sinc(x: Tensor) -> Tensor:
+    """
+    sin(pi x) / (pi x), 1 at 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.sinc(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def sinh(x: Tensor) -> Tensor:
     """
     Hyperbolic sine, elementwise.
@@ -1883,6 +2364,15 @@ def sinh(x: Tensor) -> Tensor:
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     exp(x) / sum(exp(x)) along an axis, without overflow.
+    """
+def sort(x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
+    """
+    The elements in order along an axis. Always stable; NaN counts as the largest.
+
+    Raises IndexError for an axis out of range.
+
+    >>> engine.sort(engine.asarray([3, 1, 2]))
+    Tensor([1, 2, 3], dtype=int64)
     """
 def sqrt(x: Tensor) -> Tensor:
     """
@@ -1920,12 +2410,12 @@ def std(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, corr
     """
     Standard deviation; divides by n - correction.
     """
-def subtract(a: typing.Any, b: typing.Any) -> Tensor:
+def subtract(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - b, elementwise with broadcasting.
 
     Args:
-        a, b: tensors of numbers; one may be a Python number, which takes the other's dtype.
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
 
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
@@ -1940,9 +2430,9 @@ def swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
     """
     Two axes exchanged, as a view.
     """
-def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
+def take(x: Tensor, indices: Tensor, *, axis: int | None = None) -> Tensor:
     """
-    The elements of x at integer positions along an axis.
+    The elements of x at integer positions along an axis, which a 1-d tensor need not name.
     """
 def tan(x: Tensor) -> Tensor:
     """
@@ -1996,17 +2486,30 @@ def where(condition: Tensor, a: typing.Any, b: typing.Any) -> Tensor:
     """
     a where condition holds, else b.
     """
+def xlogy(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    a * log(b), 0 where a is 0, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.xlogy(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
 def zeros(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor of zeros, float32 unless told otherwise.
     """
-def zeros_like(x: Tensor, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
+def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Zeros with the shape, layout and dtype of x.
     """
-_extension_api: typing.Any
 bfloat16: dtype
 bool: dtype
+complex128: dtype
+complex64: dtype
 float16: dtype
 float32: dtype
 float64: dtype

@@ -183,8 +183,8 @@ def test_dtypes_are_values() -> None:
     assert str(engine.bfloat16) == "bfloat16" and engine.bfloat16.itemsize == 2
     assert {engine.float32: 1}[engine.float32] == 1
     assert engine.zeros(1, dtype=np.float64).dtype == "float64"
-    with pytest.raises(TypeError, match="complex64"):
-        engine.zeros(1, dtype=np.complex64)
+    with pytest.raises(TypeError, match="clongdouble|complex256"):
+        engine.zeros(1, dtype=np.clongdouble)
 
 
 def test_out_of_memory_says_what_is_held() -> None:

@@ -234,6 +234,8 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& roots, std::vector<T
       check<AutogradError>(root.numel() == 1, "backward: a tensor of shape ",
                            to_string(root.shape()),
                            " needs a gradient of that shape; only single elements start from 1");
+      check<AutogradError>(!is_complex(root.dtype()), "backward: ", describe(root),
+                           " is complex and needs a gradient; only real losses start from 1");
       grads[i] = ones_for_gradient(root);
     }
     check<AutogradError>(grads[i].shape() == root.shape(), "backward: the gradient has shape ",

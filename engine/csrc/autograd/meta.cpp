@@ -16,23 +16,13 @@ TensorImpl::~TensorImpl() {
   if (meta && meta->accumulator) meta->accumulator->forget_leaf();
 }
 
-namespace {
-
 void see_changes_of_base(TensorImpl& t) {
-  if (t.base && t.base_history != t.base->history) [[unlikely]] refresh_view(t);
-}
-
-}  // namespace
-
-bool Tensor::requires_grad() const {
-  see_changes_of_base(*impl_);
-  const auto& meta = impl_->meta;
-  return meta && (meta->requires_grad || meta->grad_fn);
+  if (t.base_history != t.base->history) [[unlikely]] refresh_view(t);
 }
 
 const Ref<Node>& Tensor::grad_fn() const {
   static const Ref<Node> none;
-  see_changes_of_base(*impl_);
+  if (impl_->base) see_changes_of_base(*impl_);
   return impl_->meta ? impl_->meta->grad_fn : none;
 }
 

@@ -2,6 +2,7 @@
 // are bound.
 #pragma once
 
+#include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -23,6 +24,18 @@ namespace zoo {
 
 using TensorClass = py::class_<TensorImpl, Ref<TensorImpl>>;
 
+// engine.Tensor, set by bind_tensor. Finding them by the C++ type, as pybind11 does, is a search by
+// name in a table: a fifth of the time of a small operation.
+extern PyTypeObject* g_tensor_type;
+extern const py::detail::type_info* g_tensor_info;
+
+inline bool is_tensor(py::handle h) { return PyObject_TypeCheck(h.ptr(), g_tensor_type); }
+// Of an object that is one; null if a subclass has not called Tensor.__init__.
+inline TensorImpl* tensor_of(py::handle h) {
+  auto* instance = reinterpret_cast<py::detail::instance*>(h.ptr());
+  return instance->get_value_and_holder().value_ptr<TensorImpl>();
+}
+
 // The Python objects engine.float32 and so on: one per dtype.
 struct PyDType {
   DType value;
@@ -30,24 +43,70 @@ struct PyDType {
 py::object dtype_object(DType t);
 DType dtype_from(py::handle h);  // a dtype, its name, or a numpy dtype
 
+// repr(object), cut short; made when a message needs it.
+struct ReprText {
+  py::handle object;
+  friend std::ostream& operator<<(std::ostream& out, const ReprText& text) {
+    return out << py::cast<std::string>(py::repr(text.object)).substr(0, 80);
+  }
+};
+
+// Device objects, t.device.
+struct PyDevice {
+  Device value;
+};
+Device device_from(py::handle h);  // None, a device or its name
+
 // Notes the line of the user's program that is running, for backward's messages.
 void capture_location();
 
 // Around every operation: the location is noted while Python's lock is held, then it is released.
+// Neither is worth its time where nothing will be recorded, or the work is soon done.
 class OpScope {
  public:
-  OpScope() { capture_location(); state_ = PyEval_SaveThread(); }
-  ~OpScope() { PyEval_RestoreThread(state_); }
+  OpScope() : OpScope(true, true) {}
+  OpScope(bool records, bool long_work) {
+    if (records) capture_location();
+    if (long_work) state_ = PyEval_SaveThread();
+  }
+  ~OpScope() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
   OpScope(const OpScope&) = delete;
 
  private:
-  PyThreadState* state_;
+  PyThreadState* state_ = nullptr;
+};
+
+// What the tensors among an operation's arguments say about it.
+struct OpHints {
+  bool records = false, long_work = false, any = false;
+
+  template <class T>
+  void look_at(const T& argument) {
+    if constexpr (std::is_same_v<T, Tensor>) {
+      any = true;
+      if (!argument.defined()) return;
+      records = records || argument.requires_grad();
+      long_work = long_work || argument.numel() > 512;
+    } else if constexpr (std::is_same_v<T, std::optional<Tensor>>) {
+      if (argument) look_at(*argument);
+    } else if constexpr (std::is_same_v<T, std::vector<Tensor>>) {
+      for (const Tensor& t : argument) look_at(t);
+    }
+  }
+  template <class... A>
+  explicit OpHints(const A&... arguments) {
+    (look_at(arguments), ...);
+    if (!any) records = long_work = true;
+  }
 };
 
 template <class R, class... A>
 auto as_op(R (*fn)(A...)) {
   return [fn](A... args) -> R {
-    OpScope scope;
+    const OpHints hints(args...);
+    OpScope scope(hints.records, hints.long_work);
     return fn(std::forward<A>(args)...);
   };
 }
@@ -76,6 +135,8 @@ Axes to_axes(const AxesArg& arg);
 using ShapeArg = std::variant<int64_t, std::vector<int64_t>>;
 Dims to_dims(const ShapeArg& arg);
 
+// astype for the user's own calls: complex numbers do not lose their imaginary part in silence.
+Tensor convert(const Tensor& t, DType dtype);
 // A tensor, or a number or array that meets `like` in an operation; nullopt if it is neither.
 std::optional<Tensor> to_operand(py::handle h, const Tensor& like);
 // Anything engine.asarray takes.
@@ -83,10 +144,14 @@ Tensor to_tensor(py::handle h, std::optional<DType> dtype = {}, std::optional<bo
 
 // One per file of bindings.
 void bind_dtypes(py::module_& m);
+void bind_device(py::module_& m);
+void bind_dlpack(py::module_& m, TensorClass& cls);
 void bind_location(py::module_& m);
+void bind_memory(py::module_& m);
 TensorClass bind_tensor(py::module_& m);
 void bind_numpy(py::module_& m, TensorClass& cls);
 void bind_operators(py::module_& m, TensorClass& cls);
+void bind_complex(py::module_& m, TensorClass& cls);
 void bind_indexing(TensorClass& cls);
 void bind_functions(py::module_& m, TensorClass& cls);
 void bind_autograd(py::module_& m, TensorClass& cls);
@@ -97,6 +162,7 @@ void bind_system(py::module_& m);
 void bind_nn(py::module_& m);
 void bind_random(py::module_& m);
 void bind_optim(py::module_& m);
+void bind_order(py::module_& m);
 
 }  // namespace zoo
 
@@ -107,17 +173,19 @@ struct type_caster<zoo::Tensor> {
   PYBIND11_TYPE_CASTER(zoo::Tensor, const_name("engine._C.Tensor"));
 
   bool load(handle src, bool) {
-    if (!isinstance<zoo::TensorImpl>(src)) {
+    if (!zoo::is_tensor(src) || zoo::tensor_of(src) == nullptr) {
       throw type_error("expected an engine.Tensor, got " +
                        std::string(str(type::handle_of(src).attr("__name__"))) +
                        "; convert it with engine.asarray(...)");
     }
-    value = zoo::Tensor(src.cast<zoo::TensorImpl*>());
+    value = zoo::Tensor(zoo::tensor_of(src));
     return true;
   }
   static handle cast(const zoo::Tensor& t, return_value_policy, handle) {
     if (!t.defined()) return none().release();
-    return pybind11::cast(t.ref()).release();
+    return type_caster_generic::cast(cast_sources{t.impl(), zoo::g_tensor_info},
+                                     return_value_policy::take_ownership, {}, nullptr, nullptr,
+                                     &t.ref());
   }
 };
 

@@ -31,7 +31,7 @@ DType dtype_from(py::handle h) {
   throw py::type_error("no such dtype: " + name +
                        "; expected one of engine.bool, engine.int8 to engine.int64, engine.uint8 "
                        "to engine.uint64, engine.float16, engine.bfloat16, engine.float32, "
-                       "engine.float64");
+                       "engine.float64, engine.complex64, engine.complex128");
 }
 
 void bind_dtypes(py::module_& m) {
@@ -43,6 +43,9 @@ void bind_dtypes(py::module_& m) {
       .def_property_readonly(
           "is_floating_point", [](const PyDType& d) { return is_floating(d.value); },
           "Whether it is one of the float dtypes.")
+      .def_property_readonly(
+          "is_complex", [](const PyDType& d) { return is_complex(d.value); },
+          "Whether it is complex64 or complex128.")
       .def("__repr__", [](const PyDType& d) { return dtype_name(d.value); })
       .def("__eq__",
            [](const PyDType& d, py::handle other) {

@@ -84,7 +84,7 @@ class FunctionNode final : public Node {
       if (!next[i].node) continue;  // nobody asked for it
       const Tensor g = py::cast<Tensor>(py::object(given[i]));
       check<AutogradError>(
-          g.shape() == inputs_[i]->shape && is_floating(g.dtype()), "backward of ", where(),
+          g.shape() == inputs_[i]->shape && is_differentiable(g.dtype()), "backward of ", where(),
           " returned a gradient of ", describe(g), " for argument ", i, ", which is ",
           dtype_name(inputs_[i]->dtype), " ", to_string(inputs_[i]->shape));
       grads[i] = astype(g, inputs_[i]->dtype);
@@ -139,7 +139,7 @@ py::object finish(FunctionNode& node, FunctionContext& context, const std::vecto
       }
     }
     node.add_output(t);
-    if (is_tensor && is_floating(t.dtype()) && !holds(context.non_differentiable, t)) {
+    if (is_tensor && is_differentiable(t.dtype()) && !holds(context.non_differentiable, t)) {
       check_result(node, t);
       AutogradMeta& meta = mine.impl()->autograd();
       meta.grad_fn = Ref<Node>(&node);

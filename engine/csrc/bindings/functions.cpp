@@ -1,5 +1,6 @@
 // Creation, shape, reduction, matrix and selection functions.
 #include "bindings/bind.h"
+#include "ops/complex.h"
 
 namespace zoo {
 
@@ -20,17 +21,27 @@ namespace {
 
 using OptDType = std::optional<DType>;
 
-void check_device(const py::object& device) {
-  check<NotImplemented>(device.is_none() || py::cast<std::string>(py::str(device)) == "cpu",
-                        "device '", py::cast<std::string>(py::str(device)),
-                        "' is not in this build; only 'cpu' is");
+// Ends and step of arange as whole numbers, where they all are.
+struct WholeRange {
+  int64_t start, stop, step;
+};
+std::optional<WholeRange> whole_range(py::handle start, py::handle stop, py::handle step) {
+  int64_t values[3];
+  int i = 0;
+  for (py::handle h : {start, stop, step}) {
+    if (!PyLong_Check(h.ptr())) return std::nullopt;
+    int overflow = 0;
+    values[i++] = PyLong_AsLongLongAndOverflow(h.ptr(), &overflow);
+    if (overflow != 0) return std::nullopt;
+  }
+  return WholeRange{values[0], values[1], values[2]};
 }
 
-void bind_creation(py::module_& m) {
+void bind_filled(py::module_& m) {
   const auto def_filled = [&](const char* name, auto make, const char* doc) {
     m.def(name,
           [make](const ShapeArg& shape, OptDType dtype, const py::object& device) {
-            check_device(device);
+            device_from(device);
             return make(to_dims(shape), dtype.value_or(DType::kF32));
           },
           py::arg("shape"), py::kw_only(), py::arg("dtype") = py::none(),
@@ -44,60 +55,90 @@ void bind_creation(py::module_& m) {
              "A tensor whose elements are whatever the memory held.");
   m.def("full",
         [](const ShapeArg& shape, py::handle value, OptDType dtype, const py::object& device) {
-          check_device(device);
+          device_from(device);
           const Tensor t = to_tensor(value, dtype);
           check(t.numel() == 1, "full: expected a single value, got shape ", to_string(t.shape()));
           Tensor out = empty(to_dims(shape), t.dtype());
           return copy_(out, t);
         },
         py::arg("shape"), py::arg("fill_value"), py::kw_only(), py::arg("dtype") = py::none(),
-        py::arg("device") = py::none(), "A tensor filled with one value.");
+        py::arg("device") = py::none(),
+        "A tensor filled with one value, of that value's default dtype unless told otherwise.");
   const auto def_like = [&](const char* name, double value, bool fill, const char* doc) {
     m.def(name,
           [value, fill](const Tensor& x, OptDType dtype, const py::object& device) {
-            check_device(device);
+            device_from(device);
             Tensor out = empty_like(x, dtype.value_or(x.dtype()));
             return fill ? fill_(out, value) : out;
           },
-          py::arg("x"), py::kw_only(), py::arg("dtype") = py::none(),
+          py::arg("x"), py::pos_only(), py::kw_only(), py::arg("dtype") = py::none(),
           py::arg("device") = py::none(), doc);
   };
   def_like("zeros_like", 0, true, "Zeros with the shape, layout and dtype of x.");
   def_like("ones_like", 1, true, "Ones with the shape, layout and dtype of x.");
   def_like("empty_like", 0, false, "Uninitialised, with the shape, layout and dtype of x.");
   m.def("full_like",
-        [](const Tensor& x, double value, OptDType dtype) {
-          return fill_(empty_like(x, dtype.value_or(x.dtype())), value);
+        [](const Tensor& x, py::handle value, OptDType dtype, const py::object& device) {
+          device_from(device);
+          const Tensor t = to_tensor(value, dtype.value_or(x.dtype()));
+          check(t.numel() == 1, "full_like: expected a single value, got shape ",
+                to_string(t.shape()));
+          Tensor out = empty_like(x, t.dtype());
+          return copy_(out, t);
         },
-        py::arg("x"), py::arg("fill_value"), py::kw_only(), py::arg("dtype") = py::none(),
+        py::arg("x"), py::pos_only(), py::arg("fill_value"), py::kw_only(),
+        py::arg("dtype") = py::none(), py::arg("device") = py::none(),
         "One value with the shape, layout and dtype of x.");
+}
+
+void bind_creation(py::module_& m) {
+  bind_filled(m);
   m.def("arange",
         [](py::handle start, py::handle stop, py::handle step, OptDType dtype,
            const py::object& device) {
-          check_device(device);
-          const bool whole = !PyFloat_Check(start.ptr()) && !PyFloat_Check(stop.ptr()) &&
-                             !PyFloat_Check(step.ptr());
-          const double a = stop.is_none() ? 0 : py::cast<double>(start);
-          const double b = py::cast<double>(stop.is_none() ? start : stop);
-          return arange(a, b, py::cast<double>(step),
-                        dtype.value_or(whole ? DType::kI64 : DType::kF32));
+          device_from(device);
+          const py::int_ zero(0);
+          const py::handle first = stop.is_none() ? py::handle(zero) : start;
+          const py::handle last = stop.is_none() ? start : stop;
+          const auto whole = whole_range(first, last, step);
+          const DType out = dtype.value_or(whole ? DType::kI64 : DType::kF32);
+          if (whole && is_integral(out)) {
+            return arange_whole(whole->start, whole->stop, whole->step, out);
+          }
+          return arange(py::cast<double>(first), py::cast<double>(last), py::cast<double>(step),
+                        out);
         },
-        py::arg("start"), py::arg("stop") = py::none(), py::arg("step") = 1, py::kw_only(),
-        py::arg("dtype") = py::none(), py::arg("device") = py::none(),
+        py::arg("start"), py::pos_only(), py::arg("stop") = py::none(), py::arg("step") = 1,
+        py::kw_only(), py::arg("dtype") = py::none(), py::arg("device") = py::none(),
         "Evenly spaced values from start up to, not including, stop; arange(n) starts at 0.");
   m.def("linspace",
-        [](double start, double stop, int64_t num, OptDType dtype, bool endpoint) {
-          return linspace(start, stop, num, dtype.value_or(DType::kF32), endpoint);
+        [](std::complex<double> start, std::complex<double> stop, int64_t num, OptDType dtype,
+           const py::object& device, bool endpoint) {
+          device_from(device);
+          const bool imaginary = start.imag() != 0 || stop.imag() != 0;
+          const DType out = dtype.value_or(imaginary ? DType::kC64 : DType::kF32);
+          check<TypeError>(!imaginary || is_complex(out), "linspace: ", dtype_name(out),
+                           " cannot hold complex ends");
+          const DType parts = real_dtype(out);
+          const Tensor values = linspace(start.real(), stop.real(), num, parts, endpoint);
+          if (!is_complex(out)) return values;
+          return join_parts(values, linspace(start.imag(), stop.imag(), num, parts, endpoint));
         },
-        py::arg("start"), py::arg("stop"), py::arg("num"), py::kw_only(),
-        py::arg("dtype") = py::none(), py::arg("endpoint") = true,
+        py::arg("start"), py::arg("stop"), py::pos_only(), py::arg("num"), py::kw_only(),
+        py::arg("dtype") = py::none(), py::arg("device") = py::none(), py::arg("endpoint") = true,
         "num evenly spaced values from start to stop.");
   m.def("eye",
-        [](int64_t rows, std::optional<int64_t> columns, int64_t k, OptDType dtype) {
-          return eye(rows, columns.value_or(rows), k, dtype.value_or(DType::kF32));
+        [](int64_t rows, std::optional<int64_t> columns, const py::int_& k, OptDType dtype,
+           const py::object& device) {
+          device_from(device);
+          int overflow = 0;  // beyond the last diagonal there is nothing, however far
+          int64_t at = PyLong_AsLongLongAndOverflow(k.ptr(), &overflow);
+          if (overflow != 0) at = overflow * std::numeric_limits<int64_t>::max();
+          return eye(rows, columns.value_or(rows), at, dtype.value_or(DType::kF32));
         },
-        py::arg("n_rows"), py::arg("n_cols") = py::none(), py::kw_only(), py::arg("k") = 0,
-        py::arg("dtype") = py::none(), "Ones on diagonal k, zeros elsewhere.");
+        py::arg("n_rows"), py::arg("n_cols") = py::none(), py::pos_only(), py::kw_only(),
+        py::arg("k") = 0, py::arg("dtype") = py::none(), py::arg("device") = py::none(),
+        "Ones on diagonal k, zeros elsewhere.");
 }
 
 // A function of module and class whose last arguments need conversion from Python first.
@@ -110,12 +151,17 @@ void def_pair(py::module_& m, TensorClass& cls, const char* name, F fn, const ch
 
 void bind_shapes(py::module_& m, TensorClass& cls) {
   m.def("reshape",
-        [](const Tensor& x, const ShapeArg& shape) {
+        [](const Tensor& x, const ShapeArg& shape, std::optional<bool> copy) {
           OpScope scope;
-          return reshape(x, to_dims(shape));
+          const Tensor out = reshape(x, to_dims(shape));
+          check(copy != false || out.storage() == x.storage(), "reshape: a tensor of shape ",
+                to_string(x.shape()), " and strides ", to_string(x.strides()),
+                " has no view of shape ", to_string(out.shape()), ", and copy=False");
+          return copy == true && out.storage() == x.storage() ? clone(out) : out;
         },
-        py::arg("x"), py::arg("shape"),
-        "The same elements in another shape; one size may be -1. A view where memory allows.");
+        py::arg("x"), py::arg("shape"), py::kw_only(), py::arg("copy") = py::none(),
+        "The same elements in another shape; one size may be -1. A view where memory allows, "
+        "unless copy=True; with copy=False a ValueError where it does not.");
   m.def("permute_dims",
         [](const Tensor& x, const std::vector<int64_t>& axes) {
           OpScope scope;
@@ -155,8 +201,15 @@ void bind_shapes(py::module_& m, TensorClass& cls) {
            py::arg("axis") = py::none());
   def_both(m, cls, "diagonal", &diagonal, "A diagonal of two axes, as the last axis of a view.",
            py::arg("offset") = 0, py::arg("axis1") = 0, py::arg("axis2") = 1);
-  def_op(m, "concat", &concat, py::arg("arrays"), py::arg("axis") = 0,
-         "Tensors joined along an axis they have.");
+  def_op(m, "concat",
+         +[](const std::vector<Tensor>& arrays, std::optional<int64_t> axis) {
+           if (axis) return concat(arrays, *axis);
+           std::vector<Tensor> flat;
+           for (const Tensor& t : arrays) flat.push_back(reshape(t, {-1}));
+           return concat(flat, 0);
+         },
+         py::arg("arrays"), py::arg("axis") = 0,
+         "Tensors joined along an axis they have; flattened first if axis is None.");
   def_op(m, "stack", &stack, py::arg("arrays"), py::arg("axis") = 0,
          "Tensors joined along a new axis.");
 }
@@ -247,11 +300,21 @@ void bind_functions(py::module_& m, TensorClass& cls) {
           return where(condition, *left, *right);
         },
         py::arg("condition"), py::arg("a"), py::arg("b"), "a where condition holds, else b.");
-  def_op(m, "take", &take, py::arg("x"), py::arg("indices"), py::kw_only(), py::arg("axis") = 0,
-         "The elements of x at integer positions along an axis.");
+  def_op(m, "take",
+         +[](const Tensor& x, const Tensor& indices, std::optional<int64_t> axis) {
+           check(axis || x.ndim() == 1, "take: a tensor of shape ", to_string(x.shape()),
+                 " has no single axis; name one");
+           return take(x, indices, axis.value_or(0));
+         },
+         py::arg("x"), py::arg("indices"), py::kw_only(), py::arg("axis") = py::none(),
+         "The elements of x at integer positions along an axis, which a 1-d tensor need not name.");
   m.def("nonzero",
-        [](const Tensor& x) { return py::tuple(py::cast(nonzero(x))); }, py::arg("x"),
-        "Positions of the nonzero elements, one int64 tensor per axis.");
+        [](const Tensor& x) {
+          check(x.ndim() > 0, "nonzero: a 0-d tensor has no positions; expected at least 1 dimension");
+          return py::tuple(py::cast(nonzero(x)));
+        },
+        py::arg("x"),
+        "Positions of the nonzero elements, one int64 tensor per axis. ValueError for 0-d.");
   const auto clip_fn = [](const Tensor& x, py::handle low, py::handle high) {
     const auto bound = [&](py::handle h) {
       return h.is_none() ? std::optional<Tensor>() : to_operand(h, x);

@@ -37,9 +37,13 @@ PYBIND11_MODULE(_C, m) {
   bind_errors(m);
   bind_location(m);
   bind_dtypes(m);
+  bind_device(m);
   TensorClass tensor = bind_tensor(m);
   bind_numpy(m, tensor);
   bind_operators(m, tensor);
+  bind_complex(m, tensor);
+  bind_dlpack(m, tensor);
+  bind_memory(m);
   bind_indexing(tensor);
   bind_functions(m, tensor);
   bind_node(m, tensor);
@@ -50,4 +54,5 @@ PYBIND11_MODULE(_C, m) {
   bind_random(m);
   bind_nn(m);
   bind_optim(m);
+  bind_order(m);
 }

@@ -99,39 +99,59 @@ Tensor to_tensor(py::handle h, std::optional<DType> dtype, std::optional<bool> c
     }
     const auto kind = py::cast<std::string>(array.attr("dtype").attr("kind"));
     check<TypeError>(kind != "O" && kind != "U" && kind != "S", "asarray: cannot make a tensor of ",
-                     py::cast<std::string>(py::repr(h)).substr(0, 80));
+                     ReprText{h});
     t = from_numpy(array);
     // Python numbers take the default dtypes; numpy scalars keep their own.
-    const bool numpy_scalar = py::isinstance(h, numpy().attr("generic"));
-    if (!dtype && !numpy_scalar && t.dtype() == DType::kF64) t = astype(t, DType::kF32);
-    made = true;
+    // So do the elements of another library's array, which offers its buffer or DLPack.
+    const bool typed = py::isinstance(h, numpy().attr("generic")) ||
+                              PyObject_CheckBuffer(h.ptr()) || py::hasattr(h, "__array__");
+    if (!dtype && !typed && t.dtype() == DType::kF64) t = astype(t, DType::kF32);
+    if (!dtype && !typed && t.dtype() == DType::kC128) t = astype(t, DType::kC64);
+    made = !typed;
   }
   const bool converts = dtype && *dtype != t.dtype();
+  check(!(copy == false && made), "asarray: Python numbers and lists need a copy, and copy=False");
   check(!(copy == false && converts), "asarray: a change of dtype needs a copy, and copy=False");
-  if (converts) return astype(t, *dtype);
+  if (converts) return convert(t, *dtype);
   return copy == true && !made ? clone(t) : t;
 }
 
+namespace {
+
+// For |v| < 2^53.
+bool fits(long long v, DType dtype) {
+  const int bits = static_cast<int>(8 * itemsize(dtype));
+  if (is_unsigned(dtype)) return v >= 0 && (bits == 64 || v < (1LL << bits));
+  return bits == 64 || (v >= -(1LL << (bits - 1)) && v < (1LL << (bits - 1)));
+}
+
+}  // namespace
+
 std::optional<Tensor> to_operand(py::handle h, const Tensor& like) {
-  if (py::isinstance<TensorImpl>(h)) return Tensor(h.cast<TensorImpl*>());
+  if (is_tensor(h)) return Tensor(tensor_of(h));
   if (PyBool_Check(h.ptr())) return scalar(h.ptr() == Py_True, DType::kBool);
   if (PyLong_CheckExact(h.ptr())) {
     // A Python number is weak: it takes the dtype of the tensor it meets.
     const DType dtype = is_bool(like.dtype()) ? DType::kI64 : like.dtype();
-    if (is_floating(dtype)) return scalar(PyLong_AsDouble(h.ptr()), dtype);
+    if (is_differentiable(dtype)) return scalar(PyLong_AsDouble(h.ptr()), dtype);
     int overflow = 0;
     const long long v = PyLong_AsLongLongAndOverflow(h.ptr(), &overflow);
     if (overflow == 0 && v > -(1LL << 53) && v < (1LL << 53)) {
-      return scalar(static_cast<double>(v), dtype);
+      // One that the dtype cannot hold counts as int64: it would wrap into another number.
+      return scalar(static_cast<double>(v), fits(v, dtype) ? dtype : DType::kI64);
     }
-    return to_tensor(h, dtype);
+    const bool typed = dtype == DType::kU64   ? overflow > 0 || (overflow == 0 && v >= 0)
+                       : dtype == DType::kI64 ? overflow == 0
+                                              : false;
+    return typed ? to_tensor(h, dtype) : to_tensor(h);
   }
   if (PyFloat_CheckExact(h.ptr())) {
-    const DType dtype = is_floating(like.dtype()) ? like.dtype() : DType::kF32;
+    const DType dtype = is_differentiable(like.dtype()) ? like.dtype() : DType::kF32;
     return scalar(PyFloat_AS_DOUBLE(h.ptr()), dtype);
   }
+  if (PyComplex_CheckExact(h.ptr())) return to_tensor(h, complex_dtype(like.dtype()));
   if (py::isinstance<py::array>(h)) return from_numpy(h);
-  if (PyNumber_Check(h.ptr()) && !PyComplex_Check(h.ptr()) &&
+  if (PyNumber_Check(h.ptr()) &&
       py::isinstance(h, numpy().attr("generic"))) {
     return from_numpy(numpy().attr("asarray")(h));
   }
@@ -148,12 +168,10 @@ void bind_numpy(py::module_& m, TensorClass& cls) {
       "asarray",
       [](py::handle obj, std::optional<DType> dtype, const py::object& device,
          std::optional<bool> copy) {
-        check<NotImplemented>(device.is_none() || py::cast<std::string>(py::str(device)) == "cpu",
-                              "asarray: device '",
-                              py::cast<std::string>(py::str(device)), "' is not in this build");
+        device_from(device);
         return to_tensor(obj, dtype, copy);
       },
-      py::arg("obj"), py::kw_only(), py::arg("dtype") = py::none(),
+      py::arg("obj"), py::pos_only(), py::kw_only(), py::arg("dtype") = py::none(),
       py::arg("device") = py::none(), py::arg("copy") = py::none(),
       "A tensor of a number, a nested list, a numpy array or a tensor. Python floats become "
       "float32, integers int64; arrays keep their dtype and share memory unless copy=True.\n\n"
@@ -170,8 +188,17 @@ void bind_numpy(py::module_& m, TensorClass& cls) {
              return py::object(to_numpy(wide).attr("tolist")());
            },
            "The elements as nested Python lists.")
+      .def("__complex__",
+           [](const Tensor& t) {
+             const std::complex<double> z = py::cast<std::complex<double>>(item(t));
+             return py::reinterpret_steal<py::object>(PyComplex_FromDoubles(z.real(), z.imag()));
+           })
       .def("__float__", [](const Tensor& t) { return py::float_(item(t)); })
-      .def("__int__", [](const Tensor& t) { return py::int_(item(t)); })
+      .def("__int__", [](const Tensor& t) {
+             PyObject* whole = PyNumber_Long(item(t).ptr());
+             if (whole == nullptr) throw py::error_already_set();
+             return py::reinterpret_steal<py::int_>(whole);
+           })
       .def("__index__",
            [](const Tensor& t) {
              check<TypeError>(is_integral(t.dtype()) && t.ndim() == 0,
@@ -184,9 +211,7 @@ void bind_numpy(py::module_& m, TensorClass& cls) {
               " is neither true nor false; use engine.any or engine.all");
         return py::cast<bool>(py::bool_(item(t)));
       });
-  // Makes numpy leave `array + tensor` to the tensor.
-  cls.attr("__array_ufunc__") = py::none();
-  cls.attr("__array_priority__") = 1000;
+  cls.attr("__array_priority__") = 1000;  // engine/interop.py has the rest of numpy's rules
 }
 
 }  // namespace zoo

@@ -15,7 +15,8 @@ auto operator_method(BinaryFn fn) {
     if (!operand) return not_implemented();
     Tensor out;
     {
-      OpScope scope;
+      const OpHints hints(self, *operand);
+      OpScope scope(hints.records, hints.long_work);
       out = kReflected ? fn(*operand, self) : fn(self, *operand);
     }
     return py::cast(out);
@@ -35,20 +36,76 @@ auto inplace_method(const char* op) {
   };
 }
 
+// For what has no kernel that works in place: computed aside and copied back.
+auto copied_back_method(const char* op, BinaryFn fn) {
+  return [op, fn](const Tensor& self, py::handle other) -> py::object {
+    const auto operand = to_operand(other, self);
+    if (!operand) return not_implemented();
+    {
+      OpScope scope;
+      const Tensor out = fn(self, *operand);
+      check<TypeError>(out.dtype() == self.dtype(), op, ": in place, the result would be ",
+                       dtype_name(out.dtype()), ", which a tensor of ", dtype_name(self.dtype()),
+                       " cannot hold; use the operation that makes a new tensor");
+      check(out.shape() == self.shape(), op, ": in place, the result must fit ",
+            to_string(self.shape()), ", but it has shape ", to_string(out.shape()));
+      copy_(self, out);
+    }
+    return py::cast(self);
+  };
+}
+
 // a and b may be tensors or numbers; at least one is a tensor.
 auto binary_function(const char* name, BinaryFn fn) {
   return [name, fn](py::handle a, py::handle b) {
-    const bool a_first = py::isinstance<TensorImpl>(a);
-    check<TypeError>(a_first || py::isinstance<TensorImpl>(b), name,
+    const bool a_first = is_tensor(a);
+    check<TypeError>(a_first || is_tensor(b), name,
                      ": expected at least one engine.Tensor; convert with engine.asarray");
-    const Tensor like(py::cast<TensorImpl*>(a_first ? a : b));
+    const Tensor like(tensor_of(a_first ? a : b));
     const auto left = to_operand(a, like), right = to_operand(b, like);
     check<TypeError>(left && right, name, ": expected tensors or numbers, got ",
-                     py::cast<std::string>(py::repr(a_first ? b : a)).substr(0, 80));
-    OpScope scope;
+                     ReprText{a_first ? b : a});
+    const OpHints hints(*left, *right);
+    OpScope scope(hints.records, hints.long_work);
     return fn(*left, *right);
   };
 }
+
+// Python finds `a + b` through a slot of the type. The one that pybind11's class has looks the method
+// up by name and packs its arguments; between two tensors this one calls the operation itself.
+template <binaryfunc PyNumberMethods::*slot, BinaryFn fn>
+class DirectOperator {
+ public:
+  static void install(const char* name, const char* reflected) {
+    name_ = PyUnicode_InternFromString(name);
+    reflected_ = PyUnicode_InternFromString(reflected);
+    g_tensor_type->tp_as_number->*slot = &call;
+  }
+
+ private:
+  static PyObject* call(PyObject* a, PyObject* b) {
+    if (!Py_IS_TYPE(a, g_tensor_type) || !Py_IS_TYPE(b, g_tensor_type)) return call_method(a, b);
+    try {
+      const Tensor left(tensor_of(a)), right(tensor_of(b));
+      const OpHints hints(left, right);
+      Tensor out;
+      {
+        OpScope scope(hints.records, hints.long_work);
+        out = fn(left, right);
+      }
+      return py::cast(out).release().ptr();
+    } catch (const std::exception&) {
+      return call_method(a, b);  // fails in the same way, and knows how to tell Python
+    }
+  }
+
+  static PyObject* call_method(PyObject* a, PyObject* b) {
+    if (PyObject_TypeCheck(a, g_tensor_type)) return PyObject_CallMethodOneArg(a, name_, b);
+    return PyObject_CallMethodOneArg(b, reflected_, a);
+  }
+
+  static inline PyObject *name_ = nullptr, *reflected_ = nullptr;
+};
 
 // One shape of docstring for every row of the table. pybind11 copies the text.
 std::string unary_doc(const char* name, const char* doc, bool floats_only) {
@@ -66,7 +123,7 @@ std::string predicate_doc(const char* name, const char* doc) {
 
 std::string binary_doc(const char* name, const char* doc, const char* operands,
                        const char* result) {
-  return concat_text(doc, ", elementwise with broadcasting.\n\nArgs:\n    a, b: ", operands,
+  return concat_text(doc, ", elementwise with broadcasting.\n\nArgs:\n    x1, x2: ", operands,
                      "; one may be a Python number, which takes the other's dtype.\n\nReturns ",
                      result,
                      " Raises ValueError where the shapes do not broadcast.\n\n>>> engine.", name,
@@ -82,7 +139,8 @@ void bind_operators(py::module_& m, TensorClass& cls) {
 #define ZOO_PREDICATE(name, expression, doc) \
   def_both(m, cls, #name, &zoo::name, predicate_doc(#name, doc).c_str());
 #define ZOO_PLAIN_BINARY(name, doc, operands, result)                                   \
-  m.def(#name, binary_function(#name, &zoo::name), py::arg("a"), py::arg("b"),          \
+  m.def(#name, binary_function(#name, &zoo::name), py::arg("x1"), py::arg("x2"),        \
+        py::pos_only(),                                                                 \
         binary_doc(#name, doc, operands, result).c_str());
 #define ZOO_BINARY(name, forward, ga, gb, saves, domain, doc)                           \
   ZOO_PLAIN_BINARY(name, doc, "tensors of numbers",                                     \
@@ -116,6 +174,8 @@ void bind_operators(py::module_& m, TensorClass& cls) {
   arithmetic("__and__", "__rand__", &bitwise_and);
   arithmetic("__or__", "__ror__", &bitwise_or);
   arithmetic("__xor__", "__rxor__", &bitwise_xor);
+  arithmetic("__lshift__", "__rlshift__", &bitwise_left_shift);
+  arithmetic("__rshift__", "__rrshift__", &bitwise_right_shift);
   cls.def("__eq__", operator_method<false>(&equal), py::is_operator())
       .def("__ne__", operator_method<false>(&not_equal), py::is_operator())
       .def("__lt__", operator_method<false>(&less), py::is_operator())
@@ -132,6 +192,12 @@ void bind_operators(py::module_& m, TensorClass& cls) {
                          dtype_name(t.dtype()));
         return bitwise_xor(t, full({}, -1, t.dtype()));
       });
+
+  DirectOperator<&PyNumberMethods::nb_add, &add>::install("__add__", "__radd__");
+  DirectOperator<&PyNumberMethods::nb_subtract, &subtract>::install("__sub__", "__rsub__");
+  DirectOperator<&PyNumberMethods::nb_multiply, &multiply>::install("__mul__", "__rmul__");
+  DirectOperator<&PyNumberMethods::nb_true_divide, &divide>::install("__truediv__", "__rtruediv__");
+  DirectOperator<&PyNumberMethods::nb_matrix_multiply, &matmul>::install("__matmul__", "__rmatmul__");
 
   const struct {
     const char *op, *dunder, *method, *doc;
@@ -150,6 +216,15 @@ void bind_operators(py::module_& m, TensorClass& cls) {
     cls.def(row.method, inplace_method(row.op), py::arg("other"), row.doc);
     if (row.dunder) cls.def(row.dunder, inplace_method(row.op), py::arg("other"), py::is_operator());
   }
+  const auto copied_back = [&](const char* dunder, const char* op, BinaryFn fn) {
+    cls.def(dunder, copied_back_method(op, fn), py::arg("other"), py::is_operator());
+  };
+  copied_back("__iand__", "bitwise_and", &bitwise_and);
+  copied_back("__ior__", "bitwise_or", &bitwise_or);
+  copied_back("__ixor__", "bitwise_xor", &bitwise_xor);
+  copied_back("__ilshift__", "bitwise_left_shift", &bitwise_left_shift);
+  copied_back("__irshift__", "bitwise_right_shift", &bitwise_right_shift);
+  copied_back("__imatmul__", "matmul", &matmul);
 }
 
 }  // namespace zoo

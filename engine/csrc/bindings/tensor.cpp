@@ -18,6 +18,7 @@ py::tuple to_tuple(const Dims& dims) {
 }
 
 Tensor to(const Tensor& t, py::handle target) {
+  if (py::isinstance<PyDevice>(target)) return t;
   if (py::isinstance<py::str>(target)) {
     const auto text = py::cast<std::string>(target);
     if (text == "cpu" || text == "cpu:0") return t;
@@ -26,7 +27,7 @@ Tensor to(const Tensor& t, py::handle target) {
   }
   const DType dtype = dtype_from(target);
   OpScope scope;
-  return astype(t, dtype);
+  return convert(t, dtype);
 }
 
 Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
@@ -47,8 +48,8 @@ Tensor flatten(const Tensor& t, int64_t start, int64_t end) {
 
 void set_requires_grad(TensorImpl& self, bool on) {
   const Tensor t(&self);
-  check<TypeError>(!on || is_floating(t.dtype()),
-                   "requires_grad: only floating-point tensors have gradients, this one is ",
+  check<TypeError>(!on || is_differentiable(t.dtype()),
+                   "requires_grad: only floating-point and complex tensors have gradients, this one is ",
                    dtype_name(t.dtype()));
   check<AutogradError>(on || !t.grad_fn(),
                        "requires_grad: this tensor is the result of ",
@@ -70,7 +71,11 @@ std::string representation(const Tensor& t) {
   const auto text = py::cast<std::string>(numpy.attr("array2string")(
       py::cast(shown).attr("numpy")(), py::arg("separator") = ", ", py::arg("prefix") = "Tensor(",
       py::arg("threshold") = 1000));
-  std::string out = "Tensor(" + text + ", dtype=" + dtype_name(t.dtype());
+  std::string out = "Tensor(" + text;
+  // As numpy: where the text does not show it.
+  const bool hides_shape = t.numel() > 1000 || (t.numel() == 0 && t.shape() != Dims{0});
+  if (hides_shape) out += ", shape=" + to_string(t.shape());
+  out += std::string(", dtype=") + dtype_name(t.dtype());
   if (t.grad_fn()) {
     out += std::string(", grad_fn=") + t.grad_fn()->name();
   } else if (t.requires_grad()) {
@@ -113,6 +118,25 @@ Tensor checked_fill(const Tensor& t, double value) {
   return t;
 }
 
+// Python's buffer protocol: memoryview(t), numpy.frombuffer(t).
+py::buffer_info buffer_of(const Tensor& t) {
+  if (t.requires_grad()) {
+    throw py::buffer_error("this tensor requires gradients, which a reader of its memory would not "
+                           "record; use .detach()");
+  }
+  if (t.dtype() == DType::kBF16) {
+    throw py::buffer_error("the buffer protocol has no format for bfloat16; use "
+                           ".astype(engine.float32) first");
+  }
+  const auto format = py::cast<std::string>(
+      py::module_::import("numpy").attr("dtype")(dtype_name(t.dtype())).attr("char"));
+  std::vector<py::ssize_t> shape(t.shape().begin(), t.shape().end()), strides;
+  const int64_t size = itemsize(t.dtype());
+  for (int64_t s : t.strides()) strides.push_back(s * size);
+  const std::string code = t.dtype() == DType::kC64 ? "Zf" : t.dtype() == DType::kC128 ? "Zd" : format;
+  return py::buffer_info(t.data(), size, code, t.ndim(), shape, strides, t.storage()->read_only());
+}
+
 void bind_attributes(TensorClass& cls) {
   cls.def_property_readonly("shape", [](const Tensor& t) { return to_tuple(t.shape()); },
                             "Sizes of the axes, a tuple.")
@@ -124,8 +148,8 @@ void bind_attributes(TensorClass& cls) {
                              [](const Tensor& t) { return t.numel() * itemsize(t.dtype()); },
                              "Bytes the elements take.")
       .def_property_readonly("device",
-                             [](const Tensor& t) { return device_type_name(t.device().type); },
-                             "Where the elements live, 'cpu' or 'cuda'.")
+                             [](const Tensor& t) { return PyDevice{t.device()}; },
+                             "Where the elements live; it equals its name, 'cpu'.")
       .def_property("requires_grad", [](const TensorImpl& t) {
             return Tensor(const_cast<TensorImpl*>(&t)).requires_grad();
           }, &set_requires_grad, "Whether operations on this tensor are recorded.")
@@ -157,13 +181,26 @@ void bind_attributes(TensorClass& cls) {
 
 }  // namespace
 
+PyTypeObject* g_tensor_type = nullptr;
+const py::detail::type_info* g_tensor_info = nullptr;
+
+Tensor convert(const Tensor& t, DType dtype) {
+  check<TypeError>(!is_complex(t.dtype()) || is_complex(dtype) || is_bool(dtype), "astype: ",
+                   dtype_name(dtype), " cannot hold ", dtype_name(t.dtype()),
+                   " numbers; take real, imag or abs first");
+  return astype(t, dtype);
+}
+
 TensorClass bind_tensor(py::module_& m) {
-  TensorClass cls(m, "Tensor",
+  TensorClass cls(m, "Tensor", py::buffer_protocol(),
                   "An n-dimensional array that can record what is done to it.\n\n"
                   "Tensor(t) is a new leaf over the memory of t. Make tensors from data with "
                   "engine.asarray.\n\n"
                   ">>> x = engine.asarray([1.0, 2.0])\n>>> x.requires_grad = True");
+  g_tensor_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  g_tensor_info = py::detail::get_type_info(g_tensor_type);
   cls.def(py::init([](const Tensor& t) { return alias(t).ref(); }), py::arg("t"));
+  cls.def_buffer([](TensorImpl& impl) { return buffer_of(Tensor(&impl)); });
   bind_attributes(cls);
   cls.def("detach", as_op(&detach), "The same memory, outside the graph.")
       .def("clone", as_op(&clone), "A copy; gradients flow through it.")
@@ -176,7 +213,9 @@ TensorClass bind_tensor(py::module_& m) {
            py::arg("memory_format") = "contiguous",
            "This tensor if its memory has that order ('contiguous' or 'channels_last'), else a "
            "copy that has.")
-      .def("astype", as_op(&astype), py::arg("dtype"), "A copy with elements of another dtype.")
+      .def("astype", as_op(&convert), py::arg("dtype"),
+           "A copy with elements of another dtype. Raises TypeError from complex to real numbers: "
+           "take real, imag or abs.")
       .def("to", &to, py::arg("target"), "The tensor with another dtype, or on another device.")
       .def("reshape", &method_reshape,
            "The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).")

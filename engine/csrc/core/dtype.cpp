@@ -2,17 +2,25 @@
 
 #include <algorithm>
 
+#include "core/errors.h"
+
 namespace zoo {
 
 const char* dtype_name(DType t) {
   constexpr const char* names[] = {"bool",  "uint8",  "int8",    "uint16",   "int16",
                                    "uint32", "int32", "uint64",  "int64",    "float16",
-                                   "bfloat16", "float32", "float64"};
+                                   "bfloat16", "float32", "float64", "complex64",
+                                   "complex128"};
   return names[static_cast<int>(t)];
+}
+
+void no_kernel_for(DType t) {
+  throw TypeError(concat_text("this operation is not defined for ", dtype_name(t), " numbers"));
 }
 
 DType promote(DType a, DType b) {
   if (a == b) return a;
+  if (is_complex(a) || is_complex(b)) return complex_dtype(promote(real_dtype(a), real_dtype(b)));
   if (is_bool(a)) return b;
   if (is_bool(b)) return a;
   if (is_floating(a) || is_floating(b)) {

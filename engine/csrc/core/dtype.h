@@ -1,4 +1,5 @@
-// Element types, and the two 16-bit floating-point types the language lacks.
+// Element types, and the two 16-bit floating-point types the language lacks. No kernel computes on
+// complex numbers: see ops/complex.h.
 #pragma once
 
 #include <bit>
@@ -8,9 +9,10 @@
 namespace zoo {
 
 enum class DType : uint8_t {
-  kBool, kU8, kI8, kU16, kI16, kU32, kI32, kU64, kI64, kF16, kBF16, kF32, kF64
+  kBool, kU8, kI8, kU16, kI16, kU32, kI32, kU64, kI64, kF16, kBF16, kF32, kF64,
+  kC64, kC128
 };
-inline constexpr int kNumDTypes = 13;
+inline constexpr int kNumDTypes = 15;
 
 // Storage-only types: arithmetic happens in float. Conversions round to nearest, ties to even.
 struct Half {
@@ -62,22 +64,35 @@ template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
 constexpr int64_t itemsize(DType t) {
-  constexpr int8_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+  constexpr int8_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16};
   return sizes[static_cast<int>(t)];
 }
-constexpr bool is_floating(DType t) { return t >= DType::kF16; }
+constexpr bool is_floating(DType t) { return t >= DType::kF16 && t <= DType::kF64; }
+constexpr bool is_complex(DType t) { return t >= DType::kC64; }
+// Those that gradients are defined for.
+constexpr bool is_differentiable(DType t) { return t >= DType::kF16; }
 constexpr bool is_bool(DType t) { return t == DType::kBool; }
 constexpr bool is_integral(DType t) { return t >= DType::kU8 && t <= DType::kI64; }
 constexpr bool is_unsigned(DType t) {
   return t == DType::kU8 || t == DType::kU16 || t == DType::kU32 || t == DType::kU64;
 }
 
+// The dtype of a complex number's parts; another dtype is its own.
+constexpr DType real_dtype(DType t) {
+  return t == DType::kC64 ? DType::kF32 : t == DType::kC128 ? DType::kF64 : t;
+}
+constexpr DType complex_dtype(DType t) {
+  return t == DType::kC128 || t == DType::kF64 ? DType::kC128 : DType::kC64;
+}
+
 const char* dtype_name(DType t);
+// What a kernel says to a dtype it was not compiled for.
+[[noreturn]] void no_kernel_for(DType t);
 // The dtype of an operation between the two: array API promotion; an integer that meets a float
 // takes the float's dtype.
 DType promote(DType a, DType b);
 
-// Calls body.template operator()<T>() with the C++ type of `t`.
+// Calls body.template operator()<T>() with the C++ type of `t`; TypeError for complex dtypes.
 template <class F>
 [[gnu::always_inline]] inline decltype(auto) visit_dtype(DType t, F&& body) {
   switch (t) {
@@ -93,7 +108,8 @@ template <class F>
     case DType::kF16: return body.template operator()<Half>();
     case DType::kBF16: return body.template operator()<BFloat16>();
     case DType::kF32: return body.template operator()<float>();
-    default: return body.template operator()<double>();
+    case DType::kF64: return body.template operator()<double>();
+    default: no_kernel_for(t);
   }
 }
 
@@ -104,7 +120,23 @@ template <class F>
     case DType::kF16: return body.template operator()<Half>();
     case DType::kBF16: return body.template operator()<BFloat16>();
     case DType::kF32: return body.template operator()<float>();
-    default: return body.template operator()<double>();
+    case DType::kF64: return body.template operator()<double>();
+    default: no_kernel_for(t);
+  }
+}
+
+struct Bits128 {
+  uint64_t low, high;
+};
+// For kernels that only move elements: an unsigned type of the size of one.
+template <class F>
+[[gnu::always_inline]] inline decltype(auto) visit_bits(DType t, F&& body) {
+  switch (itemsize(t)) {
+    case 1: return body.template operator()<uint8_t>();
+    case 2: return body.template operator()<uint16_t>();
+    case 4: return body.template operator()<uint32_t>();
+    case 8: return body.template operator()<uint64_t>();
+    default: return body.template operator()<Bits128>();
   }
 }
 

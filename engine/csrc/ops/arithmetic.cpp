@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "kernels/pointwise.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
@@ -15,6 +16,14 @@ enum Domain { NUMBERS, FLOATS };
 
 // What the gradient expressions of pointwise.def use, over Tensors.
 Tensor zero(const Tensor& t) { return zeros_like(t); }
+// The derivative of sinc from operations that have derivatives; 0 at 0, where both terms cancel.
+Tensor sinc_slope(const Tensor& x) {
+  const Tensor at_zero = equal(x, scalar(0, x.dtype()));
+  const Tensor t = where(at_zero, scalar(1, x.dtype()), x);
+  const Tensor slope = (cos(t * 3.141592653589793) - sinc(t)) / t;
+  // Near 0 it is -pi^2 x / 3, which also gives the second derivative there.
+  return where(at_zero, x * -3.289868133696453, slope);
+}
 Tensor operator<(const Tensor& a, double b) { return less(a, scalar(b, a.dtype())); }
 Tensor operator<=(const Tensor& a, double b) { return less_equal(a, scalar(b, a.dtype())); }
 Tensor operator==(const Tensor& a, double b) { return equal(a, scalar(b, a.dtype())); }
@@ -34,8 +43,11 @@ struct UnaryRule {
   Tensor (*gradient)(const Tensor& x, const Tensor& y, const Tensor& g, double p, double q);
 };
 
+Tensor apply_complex_unary(const UnaryRule& rule, const Tensor& x);
+
 Tensor apply_unary(const UnaryRule& rule, const Tensor& input, double p, double q) {
   Tensor x = input;
+  if (is_complex(x.dtype())) [[unlikely]] return apply_complex_unary(rule, x);
   if (rule.domain == FLOATS && !is_floating(x.dtype())) x = astype(x, DType::kF32);
   check<TypeError>(!is_bool(x.dtype()), rule.name,
                    ": expected numbers, got bool; convert with astype first");
@@ -69,6 +81,25 @@ Tensor apply_unary(const UnaryRule& rule, const Tensor& input, double p, double 
 #define ZOO_UNARY_PARAM ZOO_UNARY
 #include "ops/pointwise.def"
 
+Tensor apply_complex_unary(const UnaryRule& rule, const Tensor& x) {
+  Tensor y = compute_complex(rule.name, {x});
+  if (!needs_grad(x)) return y;
+  Saved sx = rule.saves & X || &rule == &sign_rule ? Saved(x) : Saved();
+  Saved sy = rule.saves & Y ? Saved::output(y) : Saved();
+  record(rule.name, {x}, {y}, [&rule, sx, sy](Backward& bw) {
+    const Tensor g = bw.grad(), x = sx.get();
+    if (&rule == &abs_rule) {  // the two that are not holomorphic
+      bw.set(0, g * sign(x));
+    } else if (&rule == &sign_rule) {
+      const Tensor s = sign(x);
+      bw.set(0, (g - s * real(g * conj(s))) / abs(x));
+    } else {
+      bw.set(0, rule.gradient(conj(x), conj(sy.get()), g, 0, 0));
+    }
+  });
+  return y;
+}
+
 // ---- two operands ------------------------------------------------------------------------------
 
 struct BinaryRule {
@@ -98,7 +129,7 @@ void record_binary(const BinaryRule& rule, const Tensor& a, const Tensor& b, con
   Saved sy = rule.saves == ABY ? Saved::output(y) : Saved();
   const Dims shape_a = a.shape(), shape_b = b.shape();
   auto backward = [&rule, sa, sb, sy, shape_a, shape_b](Backward& bw) {
-    const Tensor g = bw.grad(), a = sa.get(), b = sb.get(), y = sy.get();
+    const Tensor g = bw.grad(), a = conj(sa.get()), b = conj(sb.get()), y = conj(sy.get());
     if (bw.wants(0)) bw.set(0, unbroadcast(rule.gradient_a(a, b, y, g), shape_a));
     if (bw.wants(1)) bw.set(1, unbroadcast(rule.gradient_b(a, b, y, g), shape_b));
   };
@@ -122,12 +153,19 @@ Tensor apply_to_bools(const BinaryRule& rule, const Tensor& a, const Tensor& b);
 Tensor apply_binary(const BinaryRule& rule, const Tensor& left, const Tensor& right) {
   check_devices(rule.name, left, right);
   DType dtype = promote(left.dtype(), right.dtype());
-  if (rule.domain == FLOATS && !is_floating(dtype)) dtype = DType::kF32;
+  if (rule.domain == FLOATS && !is_differentiable(dtype)) dtype = DType::kF32;
   if (is_bool(dtype)) return apply_to_bools(rule, left, right);
-  const Tensor a = astype(left, dtype), b = astype(right, dtype);
+  Tensor converted_a, converted_b;
+  const Tensor& a = left.dtype() == dtype ? left : converted_a = astype(left, dtype);
+  const Tensor& b = right.dtype() == dtype ? right : converted_b = astype(right, dtype);
   const Dims shape = broadcast_shapes(rule.name, a.shape(), b.shape());
-  Tensor y = empty_result(shape, dtype, a, b);
-  rule.forward.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
+  Tensor y;
+  if (is_complex(dtype)) [[unlikely]] {
+    y = compute_complex(rule.name, {a, b});
+  } else {
+    y = empty_result(shape, dtype, a, b);
+    rule.forward.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
+  }
   if (needs_grad(a, b)) {
     const auto [saves_a, saves_b] = operands_to_save(rule, a, b);
     record_binary(rule, a, b, y, saves_a ? Saved(a) : Saved(), saves_b ? Saved(b) : Saved());
@@ -159,6 +197,7 @@ Tensor apply_compare(const char* name, const BinaryKernel& kernel, const Tensor&
   const DType dtype = promote(left.dtype(), right.dtype());
   const Tensor a = astype(left, dtype), b = astype(right, dtype);
   const Dims shape = broadcast_shapes(name, a.shape(), b.shape());
+  if (is_complex(dtype)) [[unlikely]] return compute_complex(name, {a, b});
   Tensor y = empty_result(shape, DType::kBool, a, b);
   kernel.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
   return y;
@@ -168,7 +207,9 @@ Tensor apply_bitwise(const char* name, const BinaryKernel& kernel, const Tensor&
                      const Tensor& right) {
   check_devices(name, left, right);
   const DType dtype = promote(left.dtype(), right.dtype());
-  check<TypeError>(!is_floating(dtype), name, ": expected integers or bool, got ",
+  const bool shifts = &kernel == &bitwise_left_shift_kernel || &kernel == &bitwise_right_shift_kernel;
+  check<TypeError>(!shifts || !is_bool(dtype), name, ": expected integers, got bool");
+  check<TypeError>(!is_differentiable(dtype), name, ": expected integers or bool, got ",
                    dtype_name(left.dtype()), " and ", dtype_name(right.dtype()));
   const Tensor a = astype(left, dtype), b = astype(right, dtype);
   const Dims shape = broadcast_shapes(name, a.shape(), b.shape());
@@ -202,6 +243,7 @@ const BinaryRule& rule_named(const char* name) {
   }
 #define ZOO_PREDICATE(name, ...)                                                             \
   Tensor name(const Tensor& x) {                                                             \
+    if (is_complex(x.dtype())) [[unlikely]] return compute_complex(#name, {x});              \
     Tensor y = empty_like(x, DType::kBool);                                                  \
     name##_kernel.on(x.device().type)(make_loop(y.shape(), {&y, &x}), x.dtype(), 0, 0);      \
     return y;                                                                                \
@@ -248,7 +290,7 @@ Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
         ", but broadcasting with ", to_string(other.shape()), " gives ", to_string(shape));
   const DType dtype = promote(a.dtype(), other.dtype());
   check<TypeError>(dtype == a.dtype() && !is_bool(dtype) &&
-                       (rule.domain == NUMBERS || is_floating(dtype)),
+                       (rule.domain == NUMBERS || is_differentiable(dtype)),
                    name, ": in place, the result would be ", dtype_name(dtype),
                    ", which a tensor of ", dtype_name(a.dtype()),
                    " cannot hold; use the operation that makes a new tensor");
@@ -275,7 +317,12 @@ Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
     before = Saved(copy);
   }
   Saved sb = records && saves_b ? Saved(b.same_impl(a) ? clone(b) : b) : Saved();
-  rule.forward.on(a.device().type)(make_loop(shape, {&a, &a, &b}), dtype);
+  if (is_complex(dtype)) [[unlikely]] {
+    const Tensor y = compute_complex(name, {a, b});
+    copy_kernel.on(a.device().type)(make_loop(shape, {&a, &y}), dtype, dtype);
+  } else {
+    rule.forward.on(a.device().type)(make_loop(shape, {&a, &a, &b}), dtype);
+  }
   a.storage()->bump_version();
   if (records) record_binary(rule, a, b, a, before, sb);
   return a;

@@ -1,18 +1,30 @@
 // Copies, conversions and layouts.
 #include "autograd/node.h"
 #include "kernels/pointwise.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
 namespace {
 
 void copy_into(const Tensor& to, const Tensor& from) {
+  if (to.dtype() != from.dtype() && (is_complex(to.dtype()) || is_complex(from.dtype()))) {
+    copy_into(is_complex(to.dtype()) ? complex_part(to, 0) : to,
+              is_complex(from.dtype()) ? complex_part(from, 0) : from);
+    if (!is_complex(to.dtype())) return;
+    if (is_complex(from.dtype())) {
+      copy_into(complex_part(to, 1), complex_part(from, 1));
+    } else {
+      fill_(complex_part(to, 1), 0);
+    }
+    return;
+  }
   copy_kernel.on(to.device().type)(make_loop(to.shape(), {&to, &from}), to.dtype(), from.dtype());
 }
 
 // `out` holds the values of `t`; the gradient goes back in t's dtype.
 Tensor record_copy(const char* name, const Tensor& t, const Tensor& out) {
-  if (is_floating(out.dtype()) && is_floating(t.dtype()) && needs_grad(t)) {
+  if (is_differentiable(out.dtype()) && is_differentiable(t.dtype()) && needs_grad(t)) {
     record(name, {t}, {out},
            [dtype = t.dtype()](Backward& bw) { bw.set(0, astype(bw.grad(), dtype)); });
   }
@@ -23,6 +35,7 @@ Tensor record_copy(const char* name, const Tensor& t, const Tensor& out) {
 
 Tensor astype(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype) return t;
+  if (is_complex(t.dtype()) && is_bool(dtype)) return not_equal(t, scalar(0, t.dtype()));
   Tensor out = empty_like(t, dtype);
   copy_into(out, t);
   return record_copy("astype", t, out);
@@ -54,6 +67,9 @@ Tensor copy_(const Tensor& t, const Tensor& source) {
   const Dims shape = broadcast_shapes("copy_", t.shape(), source.shape());
   check(shape == t.shape(), "copy_: a source of shape ", to_string(source.shape()),
         " does not broadcast to ", to_string(t.shape()));
+  check<TypeError>(is_complex(t.dtype()) || !is_complex(source.dtype()), "copy_: ",
+                   dtype_name(t.dtype()), " cannot hold ", dtype_name(source.dtype()),
+                   " numbers; take real, imag or abs first");
   const bool records = needs_grad(source) || needs_grad(t);
   check_inplace("copy_", t, records);
   const Tensor from = source.storage() == t.storage() ? clone(source) : source;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/pointwise.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
@@ -28,20 +29,29 @@ Tensor generate(int64_t n, DType dtype, F value) {
   return t;
 }
 
+// A number in a tensor's dtype. 64-bit integers beyond 2^53 come through tensors instead.
+template <class T>
+T element_of(double value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    return value < 0 ? static_cast<T>(static_cast<int64_t>(value))
+                     : static_cast<T>(static_cast<uint64_t>(value));
+  } else {
+    return static_cast<T>(static_cast<ComputeType<T>>(value));
+  }
+}
+
 }  // namespace
 
 Tensor fill_(const Tensor& t, double value) {
+  if (is_complex(t.dtype())) {
+    fill_(complex_part(t, 0), value);
+    fill_(complex_part(t, 1), 0);
+    return t;
+  }
   visit_dtype(t.dtype(), [&]<class T>() {
-    T element;
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      // 64-bit integers beyond 2^53 come through tensors, not through a double.
-      element = static_cast<T>(value < 0 ? static_cast<T>(static_cast<int64_t>(value))
-                                         : static_cast<T>(static_cast<uint64_t>(value)));
-    } else if constexpr (std::is_same_v<T, bool>) {
-      element = value != 0;
-    } else {
-      element = static_cast<T>(static_cast<ComputeType<T>>(value));
-    }
+    const T element = element_of<T>(value);
     fill_kernel.on(t.device().type)(make_loop(t.shape(), {&t}), t.dtype(), &element);
   });
   return t;
@@ -54,7 +64,11 @@ Tensor zeros(const Dims& shape, DType dtype, Device device) { return full(shape,
 Tensor ones(const Dims& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
 Tensor zeros_like(const Tensor& t) { return fill_(empty_like(t), 0); }
 Tensor ones_like(const Tensor& t) { return fill_(empty_like(t), 1); }
-Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
+Tensor scalar(double value, DType dtype) {
+  Tensor t = empty({}, dtype);
+  visit_dtype(dtype, [&]<class T>() { *t.data<T>() = element_of<T>(value); });
+  return t;
+}
 
 Tensor arange(double start, double stop, double step, DType dtype) {
   const int64_t n = range_length(start, stop, step);
@@ -65,8 +79,24 @@ Tensor arange(double start, double stop, double step, DType dtype) {
   return generate(n, dtype, [=](int64_t i) { return start + static_cast<double>(i) * step; });
 }
 
+Tensor arange_whole(int64_t start, int64_t stop, int64_t step, DType dtype) {
+  check(step != 0, "arange: expected a step other than 0");
+  // Unsigned: the distance of two int64 may exceed an int64.
+  const auto distance = static_cast<uint64_t>(step > 0 ? stop : start) -
+                        static_cast<uint64_t>(step > 0 ? start : stop);
+  const uint64_t by = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  const bool none = step > 0 ? stop <= start : stop >= start;
+  const uint64_t n = none ? 0 : (distance - 1) / by + 1;
+  return generate(static_cast<int64_t>(n), dtype, [=](int64_t i) {
+    return static_cast<int64_t>(static_cast<uint64_t>(start) +
+                                static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
+  });
+}
+
 Tensor linspace(double start, double stop, int64_t num, DType dtype, bool endpoint) {
   check(num >= 0, "linspace: expected num >= 0, got ", num);
+  check<TypeError>(is_floating(dtype), "linspace: expected a floating-point dtype, got ",
+                   dtype_name(dtype));
   const int64_t intervals = endpoint ? num - 1 : num;
   const double step = intervals > 0 ? (stop - start) / static_cast<double>(intervals) : 0;
   return generate(num, dtype, [=](int64_t i) {
@@ -76,6 +106,7 @@ Tensor linspace(double start, double stop, int64_t num, DType dtype, bool endpoi
 
 Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype) {
   Tensor t = zeros({rows, columns}, dtype);
+  if (k >= columns || k <= -rows) return t;
   const Tensor d = diagonal(t, k, 0, 1);
   fill_(d, 1);
   return t;

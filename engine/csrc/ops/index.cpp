@@ -2,6 +2,7 @@
 // select, and repeated integers add up in the gradient.
 #include "autograd/node.h"
 #include "kernels/index.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 #include "ops/view.h"
 
@@ -29,8 +30,10 @@ std::vector<Index> expand_ellipsis(const Tensor& t, const std::vector<Index>& in
   std::vector<Index> out;
   for (const Index& i : indices) {
     if (i.kind == Index::Kind::kEllipsis) {
+      // Length 1 is a whole axis; length 0 none, but it still stands between its neighbours.
+      if (used == t.ndim()) out.push_back({Index::Kind::kEllipsis, 0, 0, 1, {}});
       for (int k = used; k < t.ndim(); ++k) {
-        out.push_back({Index::Kind::kEllipsis, 0, 0, 1, {}});  // a whole axis
+        out.push_back({Index::Kind::kEllipsis, 0, 1, 1, {}});
       }
     } else {
       out.push_back(i);
@@ -46,15 +49,19 @@ Parsed parse(const Tensor& t, const std::vector<Index>& given) {
   Parsed p{t, {}, {}, true};
   int axis = 0;
   int last = -1;
+  bool gap = false;
   const auto add = [&](Tensor index) {
-    p.adjacent = p.adjacent && (last < 0 || last == axis - 1);
+    p.adjacent = p.adjacent && (last < 0 || (last == axis - 1 && !gap));
     last = axis;
     p.indices.push_back(std::move(index));
     p.axes.push_back(axis++);
   };
   for (const Index& i : indices) {
     switch (i.kind) {
-      case Index::Kind::kEllipsis: ++axis; break;
+      case Index::Kind::kEllipsis:
+        gap = gap || last >= 0;
+        axis += static_cast<int>(i.length);
+        break;
       case Index::Kind::kNewAxis: p.view = expand_dims(p.view, axis++); break;
       case Index::Kind::kSlice:
         p.view = slice(p.view, axis++, i.start, i.length, i.step);
@@ -72,9 +79,14 @@ Parsed parse(const Tensor& t, const std::vector<Index>& given) {
         break;
       }
       case Index::Kind::kTensor:
-        if (is_bool(i.tensor.dtype())) {
+        if (is_bool(i.tensor.dtype()) && i.tensor.ndim() == 0) {
+          // One truth for all: a new axis, of which it selects the one place or none.
+          p.view = expand_dims(p.view, axis);
+          add(zeros({*detach(i.tensor).data<bool>() ? 1 : 0}, DType::kI64));
+        } else if (is_bool(i.tensor.dtype())) {
           for (int d = 0; d < i.tensor.ndim(); ++d) {
-            check<IndexError>(i.tensor.shape()[d] == p.view.shape()[axis + d],
+            const int64_t size = i.tensor.shape()[d];  // 0 selects nothing, wherever
+            check<IndexError>(size == 0 || size == p.view.shape()[axis + d],
                               "index: a boolean mask of shape ", to_string(i.tensor.shape()),
                               " does not fit axis ", axis + d, " of shape ",
                               to_string(p.view.shape()));
@@ -103,7 +115,13 @@ struct Selection {
 
 Selection select(const Parsed& p) {
   Selection s;
-  for (const Tensor& i : p.indices) s.index_shape = broadcast_shapes("index", s.index_shape, i.shape());
+  try {
+    for (const Tensor& i : p.indices) {
+      s.index_shape = broadcast_shapes("index", s.index_shape, i.shape());
+    }
+  } catch (const ValueError& error) {
+    throw IndexError(error.what());
+  }
   s.offsets.assign(static_cast<size_t>(s.index_shape.product()), 0);
   const int64_t size = itemsize(p.view.dtype());
   for (size_t k = 0; k < p.indices.size(); ++k) {
@@ -199,6 +217,10 @@ Tensor index(const Tensor& t, const std::vector<Index>& indices) {
 namespace {
 
 Tensor accumulate(const Tensor& g, const Dims& base_shape, const std::vector<Index>& indices) {
+  if (is_complex(g.dtype())) {
+    return join_parts(accumulate(real(g), base_shape, indices),
+                      accumulate(imag(g), base_shape, indices));
+  }
   Tensor base = zeros(base_shape, g.dtype(), g.device());
   {
     GradMode off(false);
@@ -219,7 +241,10 @@ Tensor accumulate(const Tensor& g, const Dims& base_shape, const std::vector<Ind
 }  // namespace
 
 void set_index(const Tensor& t, const std::vector<Index>& indices, const Tensor& value) {
-  const bool records = needs_grad(t, value) && is_floating(t.dtype());
+  const bool records = needs_grad(t, value) && is_differentiable(t.dtype());
+  check<TypeError>(is_complex(t.dtype()) || !is_complex(value.dtype()), "setitem: ",
+                   dtype_name(t.dtype()), " cannot hold ", dtype_name(value.dtype()),
+                   " numbers; take real, imag or abs first");
   check_inplace("setitem", t, records);
   {
     GradMode off(false);

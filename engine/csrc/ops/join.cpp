@@ -28,7 +28,7 @@ Tensor concat(const std::vector<Tensor>& tensors, int64_t axis) {
       start += t.shape()[a];
     }
   }
-  if (is_floating(dtype) && any_needs_grad(tensors)) {
+  if (is_differentiable(dtype) && any_needs_grad(tensors)) {
     std::vector<std::pair<int64_t, DType>> parts;
     for (const Tensor& t : tensors) parts.push_back({t.shape()[a], t.dtype()});
     record("concat", tensors, {out}, [a, parts](Backward& bw) {

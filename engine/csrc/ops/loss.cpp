@@ -171,7 +171,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
   check(classes >= 1, "cross_entropy: logits have shape ", to_string(logits.shape()),
         ", expected at least one class");
   check(!weight.defined() || (weight.ndim() == 1 && weight.size(0) == classes),
-        "cross_entropy: weight has shape ", weight.defined() ? to_string(weight.shape()) : "",
+        "cross_entropy: weight has shape ", weight.defined() ? to_string(weight.shape()) : std::string(),
         ", expected (", classes, ",): one number for each class");
   check<AutogradError>(!needs_grad(weight),
                        "cross_entropy: there is no gradient for weight; pass "

@@ -3,6 +3,7 @@
 
 #include "autograd/node.h"
 #include "kernels/gemm.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
@@ -11,6 +12,7 @@ namespace {
 // The dtype a product is computed in: gemm knows float32 and float64. Integers go through double,
 // exact while every partial sum stays below 2^53.
 DType compute_dtype(DType t) {
+  if (is_complex(t)) return t;
   if (t == DType::kF64 || is_integral(t) || is_bool(t)) return DType::kF64;
   return DType::kF32;
 }
@@ -124,7 +126,7 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   Tensor out;
   {
     GradMode off(false);
-    out = multiply_matrices(a, b);
+    out = is_complex(dtype) ? compute_complex("matmul", {a, b}) : multiply_matrices(a, b);
   }
   if (needs_grad(a, b)) {
     // Each factor only serves the other's gradient.
@@ -132,7 +134,7 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     const Saved sb = a.requires_grad() ? Saved(b) : Saved();
     record("matmul", {a, b}, {out},
            [sa, sb, shape_a = a.shape(), shape_b = b.shape()](Backward& bw) {
-             const Tensor g = bw.grad(), a = sa.get(), b = sb.get();
+             const Tensor g = bw.grad(), a = conj(sa.get()), b = conj(sb.get());
              if (bw.wants(0)) bw.set(0, unbroadcast(matmul(g, transposed(b)), shape_a));
              if (bw.wants(1)) bw.set(1, unbroadcast(matmul(transposed(a), g), shape_b));
            });
@@ -154,7 +156,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check<TypeError>(weight.dtype() == dtype && (!bias.defined() || bias.dtype() == dtype),
                    "linear: input is ", dtype_name(dtype), ", weight ",
                    dtype_name(weight.dtype()), "; they must agree");
-  if (dtype != compute_dtype(dtype)) {
+  if (dtype != compute_dtype(dtype) || is_complex(dtype)) {
     const Tensor y = matmul(x, transposed(weight));
     return bias.defined() ? y + bias : y;
   }

@@ -254,7 +254,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check_channels("running_mean", running_mean, x);
   check_channels("running_var", running_var, x);
   check(!residual.defined() || residual.shape() == x.shape(), "batch_norm: residual has shape ",
-        residual.defined() ? to_string(residual.shape()) : "", ", expected that of x, ",
+        residual.defined() ? to_string(residual.shape()) : std::string(), ", expected that of x, ",
         to_string(x.shape()));
   if (options.training) {
     const int64_t values = x.numel() / std::max<int64_t>(1, x.size(1));
@@ -355,7 +355,7 @@ Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
   for (const Tensor* t : {&weight, &bias}) {
     check(!t->defined() || t->shape() == normalized,
           "layer_norm: ", t == &weight ? "weight" : "bias", " has shape ",
-          t->defined() ? to_string(t->shape()) : "", ", expected ", to_string(normalized));
+          t->defined() ? to_string(t->shape()) : std::string(), ", expected ", to_string(normalized));
   }
   if (is_narrow(x.dtype())) {
     return astype(layer_norm(astype(x, DType::kF32), normalized, weight, bias, eps), x.dtype());

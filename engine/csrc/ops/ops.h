@@ -46,10 +46,13 @@ Tensor ones(const Dims& shape, DType dtype, Device device = {});
 Tensor zeros_like(const Tensor& t);
 Tensor ones_like(const Tensor& t);
 Tensor arange(double start, double stop, double step, DType dtype);
+// Exact where a double is not; a range beyond the dtype wraps.
+Tensor arange_whole(int64_t start, int64_t stop, int64_t step, DType dtype);
 Tensor linspace(double start, double stop, int64_t num, DType dtype, bool endpoint);
 Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype);
 
 // ---- copy.cpp ----------------------------------------------------------------------------------
+// From complex to real numbers: the real part, which is what gradients want.
 Tensor astype(const Tensor& t, DType dtype);
 Tensor clone(const Tensor& t);
 // t itself if it already has that layout, else a copy (differentiable).
@@ -60,6 +63,11 @@ Tensor copy_(const Tensor& t, const Tensor& source);
 Tensor fill_(const Tensor& t, double value);
 // Call after every element of `t` was overwritten by something without a gradient (tape.cpp).
 void forget_history(const char* op, const Tensor& t);
+
+// ---- complex.cpp -------------------------------------------------------------------------------
+Tensor real(const Tensor& t);  // views of a complex tensor; a real one is its own real part
+Tensor imag(const Tensor& t);
+Tensor conj(const Tensor& t);
 
 // ---- shape.cpp (views) -------------------------------------------------------------------------
 Tensor reshape(const Tensor& t, const Dims& shape);  // one size may be -1; copies only if it must
@@ -117,3 +125,4 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
 }  // namespace zoo
 
 #include "ops/nn_ops.h"
+#include "ops/order_ops.h"

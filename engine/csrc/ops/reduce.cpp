@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "autograd/node.h"
+#include "ops/complex.h"
 #include "ops/ops.h"
 
 namespace zoo {
@@ -54,7 +55,7 @@ Tensor accumulate(const ReduceKernel& kernel, const Tensor& t, const Reduction& 
 
 // Small integers and bool accumulate into the default integer of their kind.
 DType accumulated_dtype(DType t) {
-  if (is_floating(t)) return t;
+  if (is_differentiable(t)) return t;
   return is_unsigned(t) ? DType::kU64 : DType::kI64;
 }
 
@@ -76,6 +77,7 @@ Tensor sum_as(const char* name, const Tensor& t, const Reduction& r, DType dtype
 
 Tensor extreme(const char* name, const ReduceKernel& kernel, const Tensor& t, const Axes& axes,
                bool keepdims) {
+  check_ordered(name, t);
   const Reduction r = resolve(name, t, axes);
   check(r.count > 0 || r.kept_shape.product() == 0, name, ": a tensor of shape ",
         to_string(t.shape()), " has no elements along the reduced axes");
@@ -120,27 +122,51 @@ Tensor products_of_others(const Tensor& x, const Dims& axes) {
 
 Tensor truth(const ReduceKernel& kernel, const char* name, const Tensor& t, const Axes& axes,
              bool keepdims) {
-  return run(kernel, t, resolve(name, t, axes), DType::kBool, keepdims);
+  const Tensor x = is_complex(t.dtype()) ? astype(t, DType::kBool) : t;
+  return run(kernel, x, resolve(name, x, axes), DType::kBool, keepdims);
 }
 
 Tensor arg_extreme(const char* name, const ReduceKernel& kernel, const Tensor& t,
                    std::optional<int64_t> axis, bool keepdims) {
+  check_ordered(name, t);
   const Reduction r = resolve(name, t, axis ? Axes(Dims{*axis}) : Axes());
   check(r.count > 0, name, ": a tensor of shape ", to_string(t.shape()),
         " has no elements along the reduced axes");
   return run(kernel, t, r, DType::kI64, keepdims);
 }
 
+// The product of complex numbers; records nothing.
+Tensor complex_prod(const Tensor& x, const Reduction& r, bool keepdims) {
+  GradMode off(false);
+  Dims order;
+  for (const bool reduced : {false, true}) {
+    for (int i = 0; i < x.ndim(); ++i) {
+      if (r.reduce[i] == reduced) order.push_back(i);
+    }
+  }
+  const Tensor rows = reshape(permute_dims(x, order), {r.kept_shape.product(), r.count});
+  return reshape(compute_complex("prod", {rows}), keepdims ? r.shape_of_one : r.kept_shape);
+}
+
 }  // namespace
 
 Tensor sum(const Tensor& t, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   const DType out = dtype.value_or(accumulated_dtype(t.dtype()));
+  if (is_complex(out)) {
+    const Tensor x = astype(t, out);
+    return join_parts(sum(real(x), axes, keepdims), sum(imag(x), axes, keepdims));
+  }
+  check<TypeError>(!is_complex(t.dtype()), "sum: ", dtype_name(out), " cannot hold the sum of ",
+                   dtype_name(t.dtype()), " numbers");
   // An integer sum asked for in floating point adds in floating point.
   const Tensor x = is_floating(out) && !is_floating(t.dtype()) ? astype(t, out) : t;
   return sum_as("sum", x, resolve("sum", x, axes), out, keepdims);
 }
 
 Tensor mean(const Tensor& t, const Axes& axes, bool keepdims) {
+  if (is_complex(t.dtype())) {
+    return join_parts(mean(real(t), axes, keepdims), mean(imag(t), axes, keepdims));
+  }
   check<TypeError>(is_floating(t.dtype()), "mean: expected a floating-point dtype, got ",
                    dtype_name(t.dtype()), "; convert with astype first");
   const Reduction r = resolve("mean", t, axes);
@@ -162,14 +188,18 @@ Tensor mean(const Tensor& t, const Axes& axes, bool keepdims) {
 
 Tensor prod(const Tensor& t, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
   const DType out_dtype = dtype.value_or(accumulated_dtype(t.dtype()));
-  const Tensor x = astype(t, is_floating(out_dtype) ? out_dtype : t.dtype());
+  check<TypeError>(is_complex(out_dtype) || !is_complex(t.dtype()), "prod: ",
+                   dtype_name(out_dtype), " cannot hold the product of ", dtype_name(t.dtype()),
+                   " numbers");
+  const Tensor x = astype(t, is_differentiable(out_dtype) ? out_dtype : t.dtype());
   const Reduction r = resolve("prod", x, axes);
-  Tensor out = accumulate(prod_kernel, x, r, out_dtype, keepdims);
-  if (is_floating(out_dtype) && needs_grad(x)) {
+  Tensor out = is_complex(out_dtype) ? complex_prod(x, r, keepdims)
+                                     : accumulate(prod_kernel, x, r, out_dtype, keepdims);
+  if (is_differentiable(out_dtype) && needs_grad(x)) {
     record("prod", {x}, {out}, [sx = Saved(x), one = r.shape_of_one](Backward& bw) {
       // The product of the others: y / x where nothing is zero; with one zero among them only
       // its own place has a gradient; with more there is none.
-      const Tensor x = sx.get(), g = reshape(bw.grad(), one);
+      const Tensor x = conj(sx.get()), g = reshape(bw.grad(), one);
       Dims axes;
       for (int i = 0; i < x.ndim(); ++i) {
         if (one[i] != x.shape()[i]) axes.push_back(i);
@@ -213,7 +243,8 @@ Tensor argmin(const Tensor& t, std::optional<int64_t> axis, bool keepdims) {
 Tensor var(const Tensor& t, const Axes& axes, double correction, bool keepdims) {
   const Tensor centred = t - mean(t, axes, true);
   const double n = static_cast<double>(resolve("var", t, axes).count);
-  return sum(centred * centred, axes, keepdims) / (n - correction);
+  const Tensor squares = is_complex(t.dtype()) ? square(abs(centred)) : centred * centred;
+  return sum(squares, axes, keepdims) / (n - correction);
 }
 
 Tensor std(const Tensor& t, const Axes& axes, double correction, bool keepdims) {

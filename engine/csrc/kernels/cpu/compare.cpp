@@ -70,12 +70,7 @@ void where_bits(const LoopPlan& plan) {
 }
 
 void where_cpu(const LoopPlan& plan, DType dtype) {
-  switch (itemsize(dtype)) {
-    case 1: return where_bits<uint8_t>(plan);
-    case 2: return where_bits<uint16_t>(plan);
-    case 4: return where_bits<uint32_t>(plan);
-    default: return where_bits<uint64_t>(plan);
-  }
+  visit_bits(dtype, [&]<class Bits>() { where_bits<Bits>(plan); });
 }
 
 }  // namespace

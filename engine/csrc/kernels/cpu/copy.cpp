@@ -60,12 +60,8 @@ void convert_loop(const LoopPlan& plan) {
 
 void copy_cpu(const LoopPlan& plan, DType to, DType from) {
   if (to == from) {
-    switch (itemsize(to)) {
-      case 1: return copy_bits<uint8_t>(plan);
-      case 2: return copy_bits<uint16_t>(plan);
-      case 4: return copy_bits<uint32_t>(plan);
-      default: return copy_bits<uint64_t>(plan);
-    }
+    visit_bits(to, [&]<class Bits>() { copy_bits<Bits>(plan); });
+    return;
   }
   visit_dtype(to, [&]<class To>() {
     visit_dtype(from, [&]<class From>() {
@@ -89,12 +85,7 @@ void fill_bits(const LoopPlan& plan, const void* value) {
 }
 
 void fill_cpu(const LoopPlan& plan, DType dtype, const void* value) {
-  switch (itemsize(dtype)) {
-    case 1: return fill_bits<uint8_t>(plan, value);
-    case 2: return fill_bits<uint16_t>(plan, value);
-    case 4: return fill_bits<uint32_t>(plan, value);
-    default: return fill_bits<uint64_t>(plan, value);
-  }
+  visit_bits(dtype, [&]<class Bits>() { fill_bits<Bits>(plan, value); });
 }
 
 }  // namespace

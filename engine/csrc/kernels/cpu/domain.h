@@ -19,7 +19,8 @@ ZOO_INLINE void visit_integers(DType dtype, F f) {
     case DType::kU32: return f.template operator()<uint32_t>();
     case DType::kI32: return f.template operator()<int32_t>();
     case DType::kU64: return f.template operator()<uint64_t>();
-    default: return f.template operator()<int64_t>();
+    case DType::kI64: return f.template operator()<int64_t>();
+    default: no_kernel_for(dtype);
   }
 }
 

@@ -56,12 +56,7 @@ void move_rows(const RowsArgs& args) {
 
 template <bool kGather>
 void move_rows_cpu(const RowsArgs& args, DType dtype) {
-  switch (itemsize(dtype)) {
-    case 1: return move_rows<uint8_t, kGather>(args);
-    case 2: return move_rows<uint16_t, kGather>(args);
-    case 4: return move_rows<uint32_t, kGather>(args);
-    default: return move_rows<uint64_t, kGather>(args);
-  }
+  visit_bits(dtype, [&]<class Bits>() { move_rows<Bits, kGather>(args); });
 }
 
 void add_rows_cpu(const RowsArgs& args, DType dtype) {

@@ -107,7 +107,7 @@ ZOO_INLINE float tanh_approximation(float x) {
   p = p * z - 3.33332819422e-1f;
   const float small = p * z * x + x;
   const float large = std::copysign(1.0f - 2.0f / (exp_approximation(2.0f * a) + 1.0f), x);
-  return x != x ? x : (a < 0.625f ? small : large);
+  return x != x ? x : std::copysign(a < 0.625f ? small : large, x);  // of -0 too
 }
 
 #define ZOO_MATH(name)                                                     \
@@ -171,11 +171,14 @@ template <class T>
 ZOO_INLINE Num<T> floor_divide(Num<T> a, Num<T> b) {
   if constexpr (std::is_floating_point_v<T>) {
     // As numpy: from the exact remainder, so that a quotient that rounds up is not one too large.
-    if (b.v == T(0)) return {a.v / b.v};
+    // Infinities and the sign of zero are the array API standard's.
+    const T quotient = a.v / b.v;
+    if (b.v == T(0) || std::isinf(a.v) || std::isinf(b.v)) return {quotient};
     const T mod = std::fmod(a.v, b.v);
     const T div = (a.v - mod) / b.v - ((mod != T(0) && (mod < T(0)) != (b.v < T(0))) ? T(1) : T(0));
     const T floored = std::floor(div);
-    return {div - floored > T(0.5) ? floored + T(1) : floored};
+    const T result = div - floored > T(0.5) ? floored + T(1) : floored;
+    return {result == T(0) ? std::copysign(T(0), quotient) : result};
   } else if constexpr (std::is_signed_v<T>) {
     if (b.v == 0) return {T(0)};
     if (b.v == -1) return {static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a.v))};
@@ -226,6 +229,8 @@ ZOO_INLINE Num<T> atan2(Num<T> a, Num<T> b) { return {static_cast<T>(std::atan2(
 template <class T>
 ZOO_INLINE Num<T> hypot(Num<T> a, Num<T> b) { return {static_cast<T>(std::hypot(a.v, b.v))}; }
 template <class T>
+ZOO_INLINE Num<T> copysign(Num<T> a, Num<T> b) { return {std::copysign(a.v, b.v)}; }
+template <class T>
 ZOO_INLINE Num<T> logaddexp(Num<T> a, Num<T> b) {
   if (a.v == b.v) return {static_cast<T>(a.v + T(0.6931471805599453))};  // also equal infinities
   const T hi = a.v > b.v ? a.v : b.v, lo = a.v > b.v ? b.v : a.v;
@@ -233,5 +238,29 @@ ZOO_INLINE Num<T> logaddexp(Num<T> a, Num<T> b) {
   return {static_cast<T>(hi + std::log1p(std::exp(lo - hi)))};
 }
 
+// Over plain numbers, where the rows of integers and predicates work.
+template <class T>
+ZOO_INLINE bool sign_bit(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::signbit(x);
+  if constexpr (std::is_signed_v<T>) return x < T(0);
+  return false;
+}
+
+// Shifts by the width or more leave nothing but the sign; by a negative number they do so too.
+template <class T>
+ZOO_INLINE T shift_left(T a, T b) {
+  constexpr int width = 8 * sizeof(T);
+  if (static_cast<uint64_t>(b) >= width) return T(0);
+  return static_cast<T>(static_cast<uint64_t>(a) << static_cast<int>(b));
+}
+template <class T>
+ZOO_INLINE T shift_right(T a, T b) {
+  constexpr int width = 8 * sizeof(T);
+  if (static_cast<uint64_t>(b) >= width) return sign_bit(a) ? static_cast<T>(-1) : T(0);
+  return static_cast<T>(a >> static_cast<int>(b));
+}
+
 }  // namespace
 }  // namespace zoo
+
+#include "kernels/cpu/special_math.h"
