@@ -87,6 +87,7 @@ Tensor alias(const Tensor& t) { return alias(t, t.shape(), t.strides(), t.offset
 TensorText::operator std::string() const { return concat_text(*this); }
 
 std::ostream& operator<<(std::ostream& out, const TensorText& text) {
+  if (!text.tensor_.defined()) return out << "None";
   return out << dtype_name(text.tensor_.dtype()) << ' ' << to_string(text.tensor_.shape());
 }
 

@@ -159,7 +159,7 @@ Tensor empty_like(const Tensor& like, DType dtype);
 Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset);
 Tensor alias(const Tensor& t);
 
-// "float32 (2, 3)", for messages; made when one needs it.
+// "float32 (2, 3)", or "None", for messages; made when one needs it.
 class TensorText {
  public:
   explicit TensorText(const Tensor& t) : tensor_(t) {}
