@@ -77,7 +77,7 @@ def gradgradcheck(
     """
     arrays = [np.array(a, np.float64) for a in inputs]
     with engine.no_grad():
-        shape = fn(*(engine.asarray(a) for a in arrays)).shape
+        shape = joined(fn(*(engine.asarray(a) for a in arrays))).shape
     start = np.random.default_rng(11).uniform(0.5, 1.5, shape)
 
     def gradients(create_graph: bool, *tensors: engine.Tensor) -> list[engine.Tensor]:
@@ -85,7 +85,7 @@ def gradgradcheck(
         with engine.enable_grad():
             # Under no_grad gradcheck only wants values; they need a graph all the same.
             points = [t if t.requires_grad else _leaf(t) for t in points]
-            y = fn(*points)
+            y = joined(fn(*points))
             found: Sequence[engine.Tensor | None] = [None] * len(points)
             if y.requires_grad:
                 found = engine.grad(y, points, g, create_graph=create_graph, allow_unused=True)

@@ -56,8 +56,9 @@ def program(seed: int, torch: Any, a: np.ndarray, b: np.ndarray) -> tuple[list[A
             fits = False
         if action == "view":
             k = rng.randrange(6)
-            pool.append((view(k, t, torch.unsqueeze, torch.transpose, torch.diagonal),
-                         view(k, e, engine.expand_dims, engine.swapaxes, engine.diagonal)))  # fmt: skip
+            theirs = view(k, t, torch.unsqueeze, torch.transpose, torch.diagonal)
+            ours = view(k, e, engine.expand_dims, engine.swapaxes, engine.diagonal)
+            pool.append((theirs, ours))
         elif action == "scale":
             for either in (t, e):
                 either.mul_(0.5)

@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from tests.engine.test_ops import function, is_number_array, to_tensor
-from tests.gradcheck import gradgradcheck
+from tests.gradcheck import gradgradcheck, joined
 from tests.op_specs import Op, Sample
 from tests.routines import OPS
 
@@ -37,8 +37,7 @@ def with_varied(op: Op, sample: Sample) -> tuple[list[np.ndarray], object]:
             return to_tensor(a, "float64")
 
         args = [argument(i, a) for i, a in enumerate(sample.args)]
-        y = function(op)(*args, **sample.kwargs)
-        return y if isinstance(y, engine.Tensor) else _joined(y)
+        return joined(function(op)(*args, **sample.kwargs))
 
     return varied, run
 
@@ -52,12 +51,6 @@ def without_ties(arrays: list[np.ndarray]) -> list[np.ndarray]:
         return arrays
     rng = np.random.default_rng(3)
     return [a + rng.uniform(-1e-3, 1e-3, a.shape) for a in arrays]
-
-
-def _joined(outputs: tuple[object, ...]) -> engine.Tensor:
-    """Several results as one, so that each weighs in."""
-    floats = [t.flatten() for t in outputs if t.dtype.is_floating_point]
-    return engine.concat(floats)
 
 
 @pytest.mark.parametrize("op", ROWS)

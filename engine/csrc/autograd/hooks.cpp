@@ -6,7 +6,7 @@ namespace zoo {
 namespace {
 
 // A replacement must be able to stand where the gradient stood.
-void replace(Tensor& grad, Tensor with, const std::string& where) {
+void replace(Tensor& grad, Tensor with, const NodeText& where) {
   check<AutogradError>(!grad.defined() || !with.defined() ||
                            (with.shape() == grad.shape() && with.dtype() == grad.dtype()),
                        "a hook of ", where, " returned ", describe(with),
@@ -15,7 +15,7 @@ void replace(Tensor& grad, Tensor with, const std::string& where) {
   grad = std::move(with);
 }
 
-void replace_all(std::vector<Tensor>& grads, std::vector<Tensor> with, const std::string& where) {
+void replace_all(std::vector<Tensor>& grads, std::vector<Tensor> with, const NodeText& where) {
   if (with.empty()) return;
   check<AutogradError>(with.size() == grads.size(), "a hook of ", where, " returned ", with.size(),
                        " gradients, expected ", grads.size());
@@ -63,7 +63,7 @@ void Hooks::remove(uint64_t id) {
   take(leaf_, leaf);
 }
 
-void Hooks::on_tensors(std::vector<Tensor>& grads, const std::string& where) const {
+void Hooks::on_tensors(std::vector<Tensor>& grads, const NodeText& where) const {
   for (const auto& entry : copy_of(tensor_)) {
     Tensor& grad = grads[entry.output_nr];
     if (!grad.defined()) continue;
@@ -72,12 +72,12 @@ void Hooks::on_tensors(std::vector<Tensor>& grads, const std::string& where) con
   }
 }
 
-void Hooks::before_rule(std::vector<Tensor>& grads, const std::string& where) const {
+void Hooks::before_rule(std::vector<Tensor>& grads, const NodeText& where) const {
   for (const auto& entry : copy_of(before_)) replace_all(grads, entry.fn(grads), where);
 }
 
 void Hooks::after_rule(std::vector<Tensor>& results, const std::vector<Tensor>& grads,
-                       const std::string& where) const {
+                       const NodeText& where) const {
   for (const auto& entry : copy_of(after_)) replace_all(results, entry.fn(results, grads), where);
 }
 

@@ -10,6 +10,9 @@
 
 namespace zoo {
 
+class NodeText;  // autograd/node.h
+std::ostream& operator<<(std::ostream& out, const NodeText& text);
+
 // Gets the gradient of one output of a node; an undefined result changes nothing.
 using TensorHook = std::function<Tensor(const Tensor&)>;
 // Gets the gradients of all outputs before the rule runs; an empty result changes nothing.
@@ -30,10 +33,10 @@ class Hooks {
 
   // Each runs the hooks of its kind in the order in which they were added. A hook may add or
   // remove hooks; that counts from the next walk on.
-  void on_tensors(std::vector<Tensor>& grads, const std::string& where) const;
-  void before_rule(std::vector<Tensor>& grads, const std::string& where) const;
+  void on_tensors(std::vector<Tensor>& grads, const NodeText& where) const;
+  void before_rule(std::vector<Tensor>& grads, const NodeText& where) const;
   void after_rule(std::vector<Tensor>& results, const std::vector<Tensor>& grads,
-                  const std::string& where) const;
+                  const NodeText& where) const;
   void on_leaf(const Tensor& leaf) const;
   bool wants_grads_after_rule() const;
 

@@ -36,8 +36,10 @@ Node::Node(const char* name)
       location_(tl_location),
       sequence_(g_sequence.fetch_add(1, std::memory_order_relaxed)) {}
 
-std::string Node::where() const {
-  return concat_text("'", name_, "' (", location_text(location_), ")");
+NodeText::operator std::string() const { return concat_text(*this); }
+
+std::ostream& operator<<(std::ostream& out, const NodeText& text) {
+  return out << "'" << text.node_.name() << "' (" << location_text(text.node_.location()) << ")";
 }
 
 void Node::take_new_sequence() { sequence_ = g_sequence.fetch_add(1, std::memory_order_relaxed); }
@@ -153,7 +155,7 @@ Tensor Saved::get() const {
   if (now != version_) [[unlikely]] {
     const Node* node = running_node();
     throw AutogradError(concat_text(
-        "backward of ", node ? node->where() : std::string("an operation"), ": a tensor it saved (",
+        "backward of ", node ? std::string(node->where()) : std::string("an operation"), ": a tensor it saved (",
         describe(tensor_), ") was changed in place afterwards (version ", now, ", expected ",
         version_,
         "). Change a copy instead (y = y * 2, or y.clone() first), or make the in-place change "

@@ -48,6 +48,17 @@ struct Edge {
   int input_nr = 0;
 };
 
+// "'exp' (train.py:12)", for messages; made when one needs it, since a walk asks at every node.
+class NodeText {
+ public:
+  explicit NodeText(const Node& node) : node_(node) {}
+  operator std::string() const;  // NOLINT: implicit, as a std::string was
+  friend std::ostream& operator<<(std::ostream& out, const NodeText& text);
+
+ private:
+  const Node& node_;
+};
+
 class Node : public RefCounted {
  public:
   explicit Node(const char* name);
@@ -56,8 +67,7 @@ class Node : public RefCounted {
   uint32_t location() const { return location_; }
   uint64_t sequence() const { return sequence_; }
   void take_new_sequence();
-  // "'exp' (train.py:12)"
-  std::string where() const;
+  NodeText where() const { return NodeText(*this); }
 
   // One gradient per input, undefined where none flows.
   virtual std::vector<Tensor> apply(std::vector<Tensor>&& grads) = 0;

@@ -71,7 +71,7 @@ HookHandle hook_on_leaf(const Tensor& t, const py::object& fn) {
   check<AutogradError>(t.requires_grad() && !t.grad_fn(),
                        "register_post_accumulate_grad_hook: expected a leaf that requires "
                        "gradients, got ",
-                       describe(t), t.grad_fn() ? ", the result of " + t.grad_fn()->where()
+                       describe(t), t.grad_fn() ? ", the result of " + std::string(t.grad_fn()->where())
                                                 : std::string(", which requires none"));
   return add_hook(*gradient_edge(t).node, LeafHook([held = hold(fn)](const Tensor& leaf) {
     py::gil_scoped_acquire lock;

@@ -53,7 +53,7 @@ void set_requires_grad(TensorImpl& self, bool on) {
                    dtype_name(t.dtype()));
   check<AutogradError>(on || !t.grad_fn(),
                        "requires_grad: this tensor is the result of ",
-                       t.grad_fn() ? t.grad_fn()->where() : std::string(),
+                       t.grad_fn() ? std::string(t.grad_fn()->where()) : std::string(),
                        " and keeps requiring gradients; use detach()");
   if (!t.grad_fn() && (on || self.meta)) self.autograd().requires_grad = on;
 }
@@ -74,7 +74,7 @@ std::string representation(const Tensor& t) {
   std::string out = "Tensor(" + text;
   // As numpy: where the text does not show it.
   const bool hides_shape = t.numel() > 1000 || (t.numel() == 0 && t.shape() != Dims{0});
-  if (hides_shape) out += ", shape=" + to_string(t.shape());
+  if (hides_shape) out += concat_text(", shape=", to_string(t.shape()));
   out += std::string(", dtype=") + dtype_name(t.dtype());
   if (t.grad_fn()) {
     out += std::string(", grad_fn=") + t.grad_fn()->name();
