@@ -53,7 +53,7 @@ ROWS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[np.ndarray]]]
                  [X]),
     "gather": (lambda x, i: engine.gather(x, 0, i), lambda t, x, i: t.gather(x, 0, i), [X, AT]),
     "scatter": (lambda x, i, s: engine.scatter(x, 1, i, s),
-                lambda t, x, i, s: t.scatter(x, 1, i, s), [X, AT[:, :2] + 1, Y[:2, :2]]),
+                lambda t, x, i, s: t.scatter(x, 1, i, s), [X, np.array([[3, 1], [1, 0]]), Y[:2, :2]]),
     "scatter_add": (lambda x, i, s: engine.scatter_add(x, 0, i, s),
                     lambda t, x, i, s: t.scatter_add(x, 0, i, s), [X, AT, Y[:2, :3]]),
     "index_add": (lambda x, i, s: engine.index_add(x, 0, i, s),
