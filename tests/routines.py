@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import engine
-from tests import op_specs, specs_array, specs_funcs, specs_linalg, specs_numbers
+from tests import op_specs, specs_array, specs_funcs, specs_linalg, specs_numbers, specs_products
 
 # Namespaces whose functions are public routines. A name that several of them have counts once, for
 # the first: engine.nn.functional.conv2d is engine.conv2d that takes ints for pairs.
 NAMESPACES = ("engine", "engine.linalg", "engine.fft", "engine.nn.functional")
 
-TABLES = (op_specs, specs_array, specs_funcs, specs_numbers, specs_linalg)
+TABLES = (op_specs, specs_array, specs_funcs, specs_numbers, specs_products, specs_linalg)
 
 OPS = [op for table in TABLES for op in table.OPS]
 OTHERWISE_TESTED: dict[str, set[str]] = {}
