@@ -9,7 +9,7 @@ gradients exist. float16 and bfloat16 are computed in float32.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,8 +23,10 @@ __all__ = [
     "irfftn", "rfft", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
+Norm: TypeAlias = Literal["backward", "ortho", "forward"]
+
 # Gradients run the other way with the other scale: the transposed matrix, not the inverse one.
-_SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+_SWAPPED: dict[Norm, Norm] = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def _conj(x: Tensor) -> Tensor:
@@ -35,7 +37,7 @@ class _Complex(Function):
     """Complex to complex, over several axes of the size they have."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, axes: tuple[int, ...], norm: str, inverse: bool) -> Tensor:
+    def forward(ctx: Any, x: Tensor, axes: tuple[int, ...], norm: Norm, inverse: bool) -> Tensor:
         ctx.axes, ctx.norm, ctx.inverse = axes, norm, inverse
         function = np.fft.ifftn if inverse else np.fft.fftn
         return _result(function(x.detach().numpy(), axes=axes, norm=norm), x)
@@ -50,7 +52,7 @@ class _RealToHalf(Function):
     """Real to the first half of the spectrum, along one axis."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, axis: int, norm: str) -> Tensor:
+    def forward(ctx: Any, x: Tensor, axis: int, norm: Norm) -> Tensor:
         ctx.axis, ctx.norm, ctx.n = axis, norm, x.shape[axis]
         return _result(np.fft.rfft(x.detach().numpy(), axis=axis, norm=norm), x)
 
@@ -66,7 +68,7 @@ class _HalfToReal(Function):
     """Half a spectrum to a real signal of n values, along one axis."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, n: int, axis: int, norm: str) -> Tensor:
+    def forward(ctx: Any, x: Tensor, n: int, axis: int, norm: Norm) -> Tensor:
         ctx.axis, ctx.norm, ctx.n = axis, norm, n
         return _result(np.fft.irfft(x.detach().numpy(), n, axis=axis, norm=norm), x)
 
@@ -93,7 +95,7 @@ def _weights(n: int, ndim: int, axis: int, inner: float, like: dtype) -> Tensor:
     return engine.reshape(t, [-1 if d == axis else 1 for d in range(ndim)])
 
 
-def _check(name: str, x: Tensor, norm: str, real: bool) -> Tensor:
+def _check(name: str, x: Tensor, norm: Norm, real: bool) -> Tensor:
     check_tensor(name, x)
     if norm not in _SWAPPED:
         raise ValueError(f"{name}: norm is {norm!r}; expected 'backward', 'ortho' or 'forward'")
@@ -134,17 +136,17 @@ def _sizes(
         raise ValueError(f"{name}: {len(s)} sizes {tuple(s)} for {len(chosen)} axes {chosen}")
     if not chosen or min(chosen) < 0:
         raise ValueError(f"{name}: no axes to transform in a tensor of shape {x.shape}")
-    given = [None if n == -1 else n for n in s] if s is not None else [None] * len(chosen)
+    given = [None if n == -1 else n for n in s or [-1] * len(chosen)]
     return chosen, given
 
 
-def _one(name: str, x: Tensor, n: int | None, axis: int, norm: str, inverse: bool) -> Tensor:
+def _one(name: str, x: Tensor, n: int | None, axis: int, norm: Norm, inverse: bool) -> Tensor:
     x = _check(name, x, norm, real=False)
     a = one_axis(name, axis, x.ndim)
     return _Complex.apply(_sized(name, x, a, n), (a,), norm, inverse)
 
 
-def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The transform along an axis; complex.
 
     Args:
@@ -156,7 +158,7 @@ def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "back
     return _one("fft", x, n, axis, norm, inverse=False)
 
 
-def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse transform along an axis; complex.
 
     >>> engine.fft.ifft(engine.ones(4)).shape
@@ -166,7 +168,7 @@ def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
 
 
 def _many(
-    name: str, x: Tensor, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str,
+    name: str, x: Tensor, s: Sequence[int] | None, axes: Sequence[int] | None, norm: Norm,
     inverse: bool,
 ) -> Tensor:  # fmt: skip
     x = _check(name, x, norm, real=False)
@@ -178,7 +180,7 @@ def _many(
 
 def fftn(
     x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
-    norm: str = "backward",
+    norm: Norm = "backward",
 ) -> Tensor:  # fmt: skip
     """The transform along several axes, by default all (or the last len(s)); complex.
 
@@ -193,7 +195,7 @@ def fftn(
 
 def ifftn(
     x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
-    norm: str = "backward",
+    norm: Norm = "backward",
 ) -> Tensor:  # fmt: skip
     """The inverse transform along several axes; complex.
 
@@ -203,7 +205,7 @@ def ifftn(
     return _many("ifftn", x, s, axes, norm, inverse=True)
 
 
-def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The first half, n // 2 + 1 values, of a real signal's spectrum along an axis: the rest is its
     mirror image.
 
@@ -215,7 +217,7 @@ def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
     return _RealToHalf.apply(_sized("rfft", x, a, n), a, norm)
 
 
-def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The real signal of n values (2 (m - 1) by default) whose half spectrum x is, along an axis.
 
     >>> engine.fft.irfft(engine.fft.rfft(engine.ones(4))).shape
@@ -231,7 +233,7 @@ def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "ba
 
 def rfftn(
     x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
-    norm: str = "backward",
+    norm: Norm = "backward",
 ) -> Tensor:  # fmt: skip
     """The transform of a real signal along several axes; along the last of them its first half.
 
@@ -248,7 +250,7 @@ def rfftn(
 
 def irfftn(
     x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None,
-    norm: str = "backward",
+    norm: Norm = "backward",
 ) -> Tensor:  # fmt: skip
     """The real signal whose transform along several axes x is, the last one holding half of it.
 
@@ -269,7 +271,7 @@ def irfftn(
     return _HalfToReal.apply(x, n, last, norm)
 
 
-def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The real transform of n values of a signal with Hermitian symmetry, whose first half x is.
 
     >>> engine.fft.hfft(engine.ones(3)).shape
@@ -279,7 +281,7 @@ def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
     return irfft(_conj(x), n=n, axis=axis, norm=_SWAPPED[norm])
 
 
-def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of hfft: half of a signal with Hermitian symmetry, from its real transform.
 
     >>> engine.fft.ihfft(engine.ones(4)).shape

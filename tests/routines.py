@@ -16,6 +16,7 @@ from tests import (
     specs_linalg,
     specs_nn,
     specs_numbers,
+    specs_products,
 )
 
 # Namespaces whose functions are public routines. A name that several of them have counts once, for
@@ -29,7 +30,16 @@ NAMESPACES = (
     "engine.autograd.functional",
 )
 
-TABLES = (op_specs, specs_array, specs_autograd, specs_funcs, specs_numbers, specs_linalg, specs_nn)
+TABLES = (
+    op_specs,
+    specs_array,
+    specs_autograd,
+    specs_funcs,
+    specs_numbers,
+    specs_products,
+    specs_linalg,
+    specs_nn,
+)
 
 OPS = [op for table in TABLES for op in table.OPS]
 OTHERWISE_TESTED: dict[str, set[str]] = {}

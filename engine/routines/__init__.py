@@ -85,7 +85,8 @@ _TOPICS = {
 }
 _HOME = {name: topic for topic, names in _TOPICS.items() for name in names.split()}
 
-__all__ = sorted(_HOME)  # noqa: PLE0605
+if not TYPE_CHECKING:  # type checkers read the imports above
+    __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

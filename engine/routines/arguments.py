@@ -54,7 +54,7 @@ def many_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front; all of them for None."""
     if axis is None:
         return tuple(range(ndim))
-    given = (axis,) if isinstance(axis, int) or hasattr(axis, "__index__") else tuple(axis)
+    given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
     axes = tuple(one_axis(name, a, ndim) for a in given)
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name}: an axis appears twice in {tuple(given)}")

@@ -7,11 +7,11 @@ Gradients flow to them.
 
 from __future__ import annotations
 
-from math import pi
+import math
 
 import engine
 from engine._C import Generator, Tensor, dtype
-from engine.routines.parameters import Parameter, Shape, check_above, rand, setting
+from engine.routines.parameters import Parameter, Shape, check_above, setting, uniform_numbers
 
 
 def uniform(
@@ -24,7 +24,7 @@ def uniform(
     (3,)
     """
     size, to = setting("uniform", shape, dtype, low, high)
-    return low + (high - low) * rand(size, to, generator)
+    return low + (high - low) * uniform_numbers(size, to, generator)
 
 
 def normal(
@@ -64,7 +64,7 @@ def exponential(
     """
     check_above("exponential", "rate", rate, 0.0)
     size, to = setting("exponential", shape, dtype, rate)
-    return -engine.log1p(-rand(size, to, generator)) / rate
+    return -engine.log1p(-uniform_numbers(size, to, generator)) / rate
 
 
 def laplace(
@@ -78,7 +78,7 @@ def laplace(
     """
     check_above("laplace", "scale", scale, 0.0)
     size, to = setting("laplace", shape, dtype, loc, scale)
-    u = rand(size, to, generator) * 2.0 - 1.0  # in [-1, 1)
+    u = uniform_numbers(size, to, generator) * 2.0 - 1.0  # in [-1, 1)
     step = engine.sign(u) * -engine.log1p(-engine.minimum(engine.abs(u), 1.0 - 2.0**-24))
     return loc + scale * step
 
@@ -94,7 +94,7 @@ def cauchy(
     """
     check_above("cauchy", "scale", scale, 0.0)
     size, to = setting("cauchy", shape, dtype, loc, scale)
-    return loc + scale * engine.tan((rand(size, to, generator) - 0.5) * pi)
+    return loc + scale * engine.tan((uniform_numbers(size, to, generator) - 0.5) * math.pi)
 
 
 def gumbel(
@@ -123,7 +123,7 @@ def logistic(
     """
     check_above("logistic", "scale", scale, 0.0)
     size, to = setting("logistic", shape, dtype, loc, scale)
-    u = rand(size, to, generator)
+    u = uniform_numbers(size, to, generator)
     return loc + scale * (engine.log(engine.maximum(u, 2.0**-25)) - engine.log1p(-u))
 
 

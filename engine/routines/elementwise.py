@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, pi
+import math
 
 import engine
 from engine._C import Tensor
@@ -46,7 +46,7 @@ def deg2rad(x: Tensor, /) -> Tensor:
     Tensor([0.], dtype=float32)
     """
     check_tensor("deg2rad", x)
-    return as_floating(x) * (pi / 180)
+    return as_floating(x) * (math.pi / 180)
 
 
 def rad2deg(x: Tensor, /) -> Tensor:
@@ -56,7 +56,7 @@ def rad2deg(x: Tensor, /) -> Tensor:
     Tensor([0.], dtype=float32)
     """
     check_tensor("rad2deg", x)
-    return as_floating(x) * (180 / pi)
+    return as_floating(x) * (180 / math.pi)
 
 
 def heaviside(x1: Tensor, x2: Tensor | float, /) -> Tensor:
@@ -236,7 +236,7 @@ def multigammaln(x: Tensor, p: int, /) -> Tensor:
     y = engine.lgamma(x)
     for j in range(1, p):
         y = y + engine.lgamma(x - j / 2)
-    return y + p * (p - 1) / 4 * log(pi) if p > 1 else y
+    return y + p * (p - 1) / 4 * math.log(math.pi) if p > 1 else y
 
 
 def betaln(x1: Tensor, x2: Tensor, /) -> Tensor:
@@ -256,5 +256,5 @@ def logaddexp2(x1: Tensor, x2: Tensor, /) -> Tensor:
     Tensor([1.], dtype=float32)
     """
     check_tensor("logaddexp2", x1, x2)
-    ln2 = log(2)
+    ln2 = math.log(2)
     return engine.logaddexp(as_floating(x1) * ln2, as_floating(x2) * ln2) * (1 / ln2)

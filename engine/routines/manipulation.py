@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
@@ -236,7 +236,7 @@ def flatten(x: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
     a, b = one_axis("flatten", start_axis, x.ndim), one_axis("flatten", end_axis, x.ndim)
     if a > b:
         raise ValueError(f"flatten: start_axis {start_axis} lies behind end_axis {end_axis}")
-    return engine.reshape(x, (*x.shape[:a], prod(x.shape[a : b + 1]), *x.shape[b + 1 :]))
+    return engine.reshape(x, (*x.shape[:a], math.prod(x.shape[a : b + 1]), *x.shape[b + 1 :]))
 
 
 def unflatten(x: Tensor, axis: int, sizes: Sequence[int]) -> Tensor:
@@ -247,7 +247,7 @@ def unflatten(x: Tensor, axis: int, sizes: Sequence[int]) -> Tensor:
     """
     check_tensor("unflatten", x)
     a = one_axis("unflatten", axis, x.ndim)
-    known = prod(s for s in sizes if s != -1)
+    known = math.prod(s for s in sizes if s != -1)
     n = x.shape[a]
     if list(sizes).count(-1) > 1 or (known != n and (-1 not in sizes or not known or n % known)):
         raise ValueError(f"unflatten: sizes {tuple(sizes)} do not fill axis {a} of size {n}")

@@ -42,5 +42,5 @@ def check_above(name: str, what: str, p: Parameter, low: float, *, closed: bool 
         raise ValueError(f"{name}: {what} is {least}; expected {'>=' if closed else '>'} {low}")
 
 
-def rand(shape: tuple[int, ...], to: dtype, generator: Generator | None) -> Tensor:
+def uniform_numbers(shape: tuple[int, ...], to: dtype, generator: Generator | None) -> Tensor:
     return engine.rand(shape, dtype=to, generator=generator)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
@@ -47,8 +47,12 @@ def tensordot(
     rows = [a for a in range(x1.ndim) if a not in first]
     columns = [a for a in range(x2.ndim) if a not in second]
     head, tail = [x1.shape[a] for a in rows], [x2.shape[a] for a in columns]
-    left = engine.reshape(engine.permute_dims(x1, (*rows, *first)), (prod(head), prod(sizes)))
-    right = engine.reshape(engine.permute_dims(x2, (*second, *columns)), (prod(sizes), prod(tail)))
+    left = engine.reshape(
+        engine.permute_dims(x1, (*rows, *first)), (math.prod(head), math.prod(sizes))
+    )
+    right = engine.reshape(
+        engine.permute_dims(x2, (*second, *columns)), (math.prod(sizes), math.prod(tail))
+    )
     return engine.reshape(engine.matmul(left, right), (*head, *tail))
 
 
@@ -277,7 +281,7 @@ def _pair(
     def arranged(t: Tensor, names: list[str], order: list[str], groups: list[list[str]]) -> Tensor:
         t = engine.permute_dims(t, [names.index(c) for c in order])
         t = engine.broadcast_to(t, [sizes[c] for c in order])
-        return engine.reshape(t, [prod(sizes[c] for c in group) for group in groups])
+        return engine.reshape(t, [math.prod(sizes[c] for c in group) for group in groups])
 
     left = arranged(a, la, [*batch, *rows, *both], [batch, rows, both])
     right = arranged(b, lb, [*batch, *both, *columns], [batch, both, columns])

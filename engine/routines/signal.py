@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from math import pi
 
 import engine
 from engine._C import Tensor, dtype
@@ -142,7 +141,7 @@ def correlate(x1: Tensor, x2: Tensor, /, *, mode: str = "valid") -> Tensor:
     return _trimmed(full, n, m, mode, "correlate")
 
 
-def unwrap(x: Tensor, /, *, axis: int = -1, period: float = 2 * pi) -> Tensor:
+def unwrap(x: Tensor, /, *, axis: int = -1, period: float = 2 * math.pi) -> Tensor:
     """Angles along an axis with multiples of the period added, so that neighbours are at most half
     of it apart.
 

@@ -241,7 +241,7 @@ def cov(x: Tensor, /, *, correction: float = 1.0, weights: Tensor | None = None)
         raise ValueError(f"cov: expected at most 2 dimensions, got shape {x.shape}")
     rows = engine.reshape(x, (1, -1)) if x.ndim < 2 else x
     if weights is None:
-        n = float(rows.shape[1])
+        n: float | Tensor = float(rows.shape[1])
         centred = rows - engine.mean(rows, axis=1, keepdims=True)
         scaled = centred
     else:

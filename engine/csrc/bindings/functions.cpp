@@ -163,9 +163,9 @@ void bind_shapes(py::module_& m, TensorClass& cls) {
         "The same elements in another shape; one size may be -1. A view where memory allows, "
         "unless copy=True; with copy=False a ValueError where it does not.");
   m.def("permute_dims",
-        [](const Tensor& x, const std::vector<int64_t>& axes) {
+        [](const Tensor& x, const ShapeArg& axes) {
           OpScope scope;
-          return permute_dims(x, Dims(axes.begin(), axes.end()));
+          return permute_dims(x, to_dims(axes));
         },
         py::arg("x"), py::arg("axes"), "The axes in another order, as a view.");
   def_both(m, cls, "swapaxes", &swapaxes, "Two axes exchanged, as a view.", py::arg("axis1"),
