@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 from engine import _C, interop
 from engine._C import *  # noqa: F403
 from engine._C import AutogradError, Device, Generator, Tensor, dtype
+from engine.creation import arange, empty, eye, full, linspace, ones, zeros  # noqa: F401
 from engine.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
-from engine.elementwise import bitwise_invert, clip, nextafter, positive
+from engine.elementwise import bitwise_invert, clip, nextafter, positive  # noqa: F401
 from engine.grad_mode import enable_grad, no_grad
 from engine.inspection import __array_namespace_info__
+from engine.shaping import concat, expand_dims, permute_dims, squeeze, take, where  # noqa: F401
 
 if TYPE_CHECKING:
     from engine import nn, optim
@@ -50,8 +52,7 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [  # noqa: PLE0604
-    *(name for name in vars(_C) if not name.startswith("_") and name != "clip"),
-    "clip",
+    *(name for name in vars(_C) if not name.startswith("_")),
     "AutogradError",
     "Device",
     "Generator",
