@@ -8,7 +8,7 @@ import builtins
 import collections.abc
 import numpy
 import typing
-__all__: list[str] = ['AutogradError', 'Device', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'complex128', 'complex64', 'concat', 'conj', 'conv2d', 'copysign', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'diagonal', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'exp', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'imag', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'leaky_relu', 'less', 'less_equal', 'linear', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'real', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinh', 'softmax', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'zeros', 'zeros_like']
+__all__: list[str] = ['AutogradError', 'Device', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'argsort', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'complex128', 'complex64', 'concat', 'conj', 'conv2d', 'copysign', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'cummax', 'cummin', 'cumprod', 'cumsum', 'diagonal', 'digamma', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'exp2', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'gather', 'gcd', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'i0', 'i1', 'imag', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'lcm', 'leaky_relu', 'less', 'less_equal', 'lgamma', 'linear', 'linear_scan', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logit', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'polygamma', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'real', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'scatter', 'scatter_add', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinc', 'sinh', 'softmax', 'sort', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'xlogy', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
@@ -79,12 +79,6 @@ class Tensor:
     def __add__(self, other: typing.Any) -> Tensor: ...
     def __and__(self, other: typing.Any) -> Tensor: ...
     def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any: ...
-    def __array_function__(self, func: typing.Any, types: typing.Any, args: typing.Any, kwargs: typing.Any) -> typing.Any:
-        """
-        numpy's other functions on tensors: ``numpy.mean(t)`` runs in numpy on the tensor's memory
-            and gives numpy's result. Raises AutogradError if a tensor requires gradients.
-
-        """
     def __array_namespace__(self, *, api_version: str | None = None) -> typing.Any:
         """
         The namespace of functions for this tensor: the module engine.
@@ -104,10 +98,8 @@ class Tensor:
         """
     def __bool__(self) -> builtins.bool: ...
     def __complex__(self) -> typing.Any: ...
-    def __contains__(self, value: typing.Any) -> builtins.bool: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: dict[int, typing.Any]) -> Tensor: ...
-    def __divmod__(self, other: typing.Any) -> tuple[Tensor, Tensor]: ...
     def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: builtins.bool | None = None) -> typing.Any:
         """
         A DLPack capsule over this tensor's memory, or a copy's. Raises BufferError where gradients are required or the device is another.
@@ -119,7 +111,6 @@ class Tensor:
     def __eq__(self, arg0: typing.Any) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> float: ...
     def __floordiv__(self, other: typing.Any) -> Tensor: ...
-    def __format__(self, spec: str) -> str: ...
     def __ge__(self, arg0: typing.Any) -> Tensor: ...
     def __getitem__(self, arg0: typing.Any) -> Tensor: ...
     def __gt__(self, arg0: typing.Any) -> Tensor: ...
@@ -156,7 +147,6 @@ class Tensor:
     def __pow__(self, other: typing.Any) -> Tensor: ...
     def __radd__(self, other: typing.Any) -> Tensor: ...
     def __rand__(self, other: typing.Any) -> Tensor: ...
-    def __rdivmod__(self, other: typing.Any) -> tuple[Tensor, Tensor]: ...
     def __reduce_ex__(self, protocol: int) -> typing.Any: ...
     def __repr__(self) -> str: ...
     def __rfloordiv__(self, other: typing.Any) -> Tensor: ...
@@ -362,6 +352,18 @@ class Tensor:
         """
         A diagonal of two axes, as the last axis of a view.
         """
+    def digamma(self) -> Tensor:
+        """
+        Derivative of lgamma(x); NaN at negative integers, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.digamma(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def div_(self, other: typing.Any) -> typing.Any:
         """
         Divides this tensor by other in place.
@@ -378,6 +380,30 @@ class Tensor:
         >>> engine.erf(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def erfc(self) -> Tensor:
+        """
+        1 - erf(x), exact where that is near 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.erfc(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def erfinv(self) -> Tensor:
+        """
+        The number whose error function is x, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.erfinv(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def exp(self) -> Tensor:
         """
         e to the power x, elementwise.
@@ -388,6 +414,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.exp(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def exp2(self) -> Tensor:
+        """
+        2 to the power x, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.exp2(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def expand_dims(self, axis: int = 0) -> Tensor:
@@ -458,6 +496,30 @@ class Tensor:
         >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def i0(self) -> Tensor:
+        """
+        Modified Bessel function of the first kind, order 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.i0(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def i1(self) -> Tensor:
+        """
+        Modified Bessel function of the first kind, order 1, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.i1(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def is_contiguous(self, memory_format: str = 'contiguous') -> builtins.bool:
         """
         Whether memory is in row-major order, or with 'channels_last' in NHWC order.
@@ -496,6 +558,18 @@ class Tensor:
     def item(self) -> typing.Any:
         """
         The single element as a Python number.
+        """
+    def lgamma(self) -> Tensor:
+        """
+        Logarithm of |gamma(x)|, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.lgamma(engine.asarray([0.5, 1.0])).shape
+        (2,)
         """
     def log(self) -> Tensor:
         """
@@ -553,6 +627,18 @@ class Tensor:
 
         >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
         bool
+        """
+    def logit(self) -> Tensor:
+        """
+        log(x / (1 - x)), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.logit(engine.asarray([0.5, 1.0])).shape
+        (2,)
         """
     def max(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
@@ -730,6 +816,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.sin(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def sinc(self) -> Tensor:
+        """
+        sin(pi x) / (pi x), 1 at 0, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.sinc(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def sinh(self) -> Tensor:
@@ -934,6 +1032,32 @@ class Tensor:
         """
         How often the memory was changed in place.
         """
+class _FunctionContext:
+    """
+    The ctx of a Function: what its forward keeps for its backward. Other values may be kept as attributes.
+    """
+    def mark_non_differentiable(self, *args) -> None:
+        """
+        Says that no gradient flows through these outputs of forward.
+        """
+    def save_for_backward(self, *args) -> None:
+        """
+        Keeps tensors, and None, for backward; a change of one in place will be noticed.
+        """
+    def set_materialize_grads(self, value: builtins.bool) -> None:
+        """
+        Whether backward gets zeros, the default, or None for outputs that no gradient reached.
+        """
+    @property
+    def needs_input_grad(self) -> tuple:
+        """
+        For each argument of forward, whether a gradient for it is wanted.
+        """
+    @property
+    def saved_tensors(self) -> tuple:
+        """
+        The tensors given to save_for_backward, a tuple.
+        """
 class Generator:
     """
     A source of random numbers: Philox4x32-10 counters (Salmon et al., SC 2011). The same seed gives the same numbers for any number of threads and on every processor.
@@ -966,13 +1090,33 @@ def _adopt_memory(t: Tensor, other: Tensor) -> None:
     """
     Makes t a tensor over other's memory.
     """
+def _apply_function(function: typing.Any, *args) -> typing.Any:
+    """
+    Runs function.forward and records function.backward.
+    """
+def _bincount(arg0: Tensor, arg1: int) -> Tensor:
+    """
+    How often each integer from 0 on occurs.
+    """
+def _searchsorted(arg0: Tensor, arg1: Tensor, arg2: builtins.bool) -> Tensor:
+    """
+    Positions in a sorted tensor.
+    """
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
     """
+def _sort_with_indices(arg0: Tensor, arg1: int, arg2: builtins.bool) -> tuple:
+    """
+    The elements in order along an axis, and the positions they had.
+    """
 def _tensor_over(bytes: numpy.ndarray, dtype: DType, shape: collections.abc.Sequence[int], strides: collections.abc.Sequence[int], offset: int) -> Tensor:
     """
     A tensor over the bytes of a numpy array.
+    """
+def _topk(arg0: Tensor, arg1: int, arg2: int, arg3: builtins.bool) -> tuple:
+    """
+    The k largest or smallest elements along an axis and their positions.
     """
 def abs(x: Tensor) -> Tensor:
     """
@@ -1049,6 +1193,13 @@ def argmax(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) 
 def argmin(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Position of the first smallest element.
+    """
+def argsort(x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
+    """
+    The positions, int64, that put the elements in order along an axis. Always stable; NaN counts as the largest.
+
+    >>> engine.argsort(engine.asarray([3, 1, 2]))
+    Tensor([1, 2, 0], dtype=int64)
     """
 def asarray(obj: typing.Any, /, *, dtype: DType | None = None, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
     """
@@ -1209,9 +1360,9 @@ def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
     """
     Elements limited to [min, max]; NaN stays NaN.
     """
-def concat(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
+def concat(arrays: collections.abc.Sequence[Tensor], axis: int | None = 0) -> Tensor:
     """
-    Tensors joined along an axis they have.
+    Tensors joined along an axis they have; flattened first if axis is None.
     """
 def conj(x: Tensor) -> Tensor:
     """
@@ -1268,9 +1419,49 @@ def cross_entropy(logits: Tensor, target: Tensor, weight: Tensor | None = None, 
     """
     -log softmax(logits)[target] for logits (N, C, ...) and target (N, ...) of class numbers. 'mean' divides by the sum of the weights of the targets; targets equal to ignore_index count for nothing. label_smoothing s moves s of each target's mass evenly to all classes (Szegedy et al., arXiv:1512.00567).
     """
+def cummax(x: Tensor, /, axis: int = -1) -> tuple:
+    """
+    (values, indices): the largest element so far along an axis and its position, the last one of equals. NaN stays.
+
+    >>> engine.cummax(engine.asarray([1, 3, 2]))[0]
+    Tensor([1, 3, 3], dtype=int64)
+    """
+def cummin(x: Tensor, /, axis: int = -1) -> tuple:
+    """
+    (values, indices): the smallest element so far along an axis and its position, the last one of equals. NaN stays.
+
+    >>> engine.cummin(engine.asarray([3, 1, 2]))[0]
+    Tensor([3, 1, 1], dtype=int64)
+    """
+def cumprod(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
+    """
+    Running products along an axis: y[i] = x[0] * ... * x[i]. Small integers and bool give int64 or uint64 unless a dtype is named. The gradient divides by nothing: zeros are fine.
+
+    >>> engine.cumprod(engine.asarray([1, 2, 3]))
+    Tensor([1, 2, 6], dtype=int64)
+    """
+def cumsum(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
+    """
+    Running sums along an axis: y[i] = x[0] + ... + x[i]. Small integers and bool give int64 or uint64 unless a dtype is named.
+
+    >>> engine.cumsum(engine.asarray([1, 2, 3]))
+    Tensor([1, 3, 6], dtype=int64)
+    """
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """
     A diagonal of two axes, as the last axis of a view.
+    """
+def digamma(x: Tensor) -> Tensor:
+    """
+    Derivative of lgamma(x); NaN at negative integers, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.digamma(engine.asarray([0.5, 1.0])).shape
+    (2,)
     """
 def divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -1332,6 +1523,30 @@ def erf(x: Tensor) -> Tensor:
     >>> engine.erf(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def erfc(x: Tensor) -> Tensor:
+    """
+    1 - erf(x), exact where that is near 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.erfc(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def erfinv(x: Tensor) -> Tensor:
+    """
+    The number whose error function is x, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.erfinv(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def exp(x: Tensor) -> Tensor:
     """
     e to the power x, elementwise.
@@ -1342,6 +1557,18 @@ def exp(x: Tensor) -> Tensor:
     Returns a tensor of x's shape. Raises TypeError for bool.
 
     >>> engine.exp(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def exp2(x: Tensor) -> Tensor:
+    """
+    2 to the power x, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.exp2(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 def expand_dims(x: Tensor, axis: int = 0) -> Tensor:
@@ -1417,6 +1644,26 @@ def full(shape: int | collections.abc.Sequence[int], fill_value: typing.Any, *, 
 def full_like(x: Tensor, /, fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     One value with the shape, layout and dtype of x.
+    """
+def gather(x: Tensor, axis: int, index: Tensor) -> Tensor:
+    """
+    x[index] along one axis: y[i, j] = x[index[i, j], j] for axis 0. index has x's number of axes and off the axis at most its sizes; negative indices count from the end. Raises IndexError for an index out of range.
+
+    >>> engine.gather(engine.asarray([[1, 2], [3, 4]]), 1, engine.asarray([[0], [1]]))
+    Tensor([[1],
+            [4]], dtype=int64)
+    """
+def gcd(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Greatest common divisor, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.gcd(engine.asarray([1, 2]), 2).shape
+    (2,)
     """
 def gelu(x: Tensor) -> Tensor:
     """
@@ -1498,6 +1745,30 @@ def hypot(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.hypot(engine.asarray([1, 2]), 2).shape
     (2,)
     """
+def i0(x: Tensor) -> Tensor:
+    """
+    Modified Bessel function of the first kind, order 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.i0(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def i1(x: Tensor) -> Tensor:
+    """
+    Modified Bessel function of the first kind, order 1, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.i1(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def imag(x: Tensor) -> Tensor:
     """
     Imaginary parts: a view of a complex tensor, zeros for a real one.
@@ -1540,6 +1811,18 @@ def layer_norm(x: Tensor, normalized_shape: collections.abc.Sequence[int], weigh
     """
     (x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are normalized_shape. Ba et al., arXiv:1607.06450.
     """
+def lcm(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    Least common multiple, not negative, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of integers or bool; one may be a Python number, which takes the other's dtype.
+
+    Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.lcm(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
 def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     """
     x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.
@@ -1568,9 +1851,28 @@ def less_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.less_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
+def lgamma(x: Tensor) -> Tensor:
+    """
+    Logarithm of |gamma(x)|, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.lgamma(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     x W^T + b for x (..., in), weight (out, in), bias (out,).
+    """
+def linear_scan(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
+    """
+    The recurrence y[i] = a[i] * y[i - 1] + b[i] along an axis, y[0] = b[0] (Blelloch, "Prefix sums and their applications", 1990). a and b broadcast.
+
+    >>> engine.linear_scan(engine.full(3, 0.5), engine.ones(3))
+    Tensor([1.  , 1.5 , 1.75], dtype=float32)
     """
 def linspace(start: complex | typing.SupportsComplex | float, stop: complex | typing.SupportsComplex | float, /, num: int, *, dtype: DType | None = None, device: typing.Any = None, endpoint: builtins.bool = True) -> Tensor:
     """
@@ -1640,6 +1942,13 @@ def logaddexp(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.logaddexp(engine.asarray([1, 2]), 2).shape
     (2,)
     """
+def logcumsumexp(x: Tensor, /, axis: int = -1) -> Tensor:
+    """
+    log(exp(x[0]) + ... + exp(x[i])) along an axis, without overflow.
+
+    >>> engine.logcumsumexp(engine.zeros(3)).shape
+    (3,)
+    """
 def logical_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a and b, elementwise with broadcasting.
@@ -1683,6 +1992,18 @@ def logical_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     Returns bool. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.logical_xor(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def logit(x: Tensor) -> Tensor:
+    """
+    log(x / (1 - x)), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.logit(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 def manual_seed(seed: int) -> None:
@@ -1763,7 +2084,7 @@ def negative(x: Tensor) -> Tensor:
     """
 def nonzero(x: Tensor) -> tuple:
     """
-    Positions of the nonzero elements, one int64 tensor per axis.
+    Positions of the nonzero elements, one int64 tensor per axis. ValueError for 0-d.
     """
 def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """
@@ -1796,6 +2117,13 @@ def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = 
 def permute_dims(x: Tensor, axes: collections.abc.Sequence[int]) -> Tensor:
     """
     The axes in another order, as a view.
+    """
+def polygamma(n: int, x: Tensor) -> Tensor:
+    """
+    The n-th derivative of digamma(x), elementwise (Abramowitz and Stegun, 6.4).
+
+    >>> engine.polygamma(1, engine.ones(1)).shape
+    (1,)
     """
 def pow(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -1880,9 +2208,9 @@ def reset_peak_memory_stats() -> None:
     """
     Peaks start again from what is in use now.
     """
-def reshape(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
+def reshape(x: Tensor, shape: int | collections.abc.Sequence[int], *, copy: builtins.bool | None = None) -> Tensor:
     """
-    The same elements in another shape; one size may be -1. A view where memory allows.
+    The same elements in another shape; one size may be -1. A view where memory allows, unless copy=True; with copy=False a ValueError where it does not.
     """
 def round(x: Tensor) -> Tensor:
     """
@@ -1911,6 +2239,20 @@ def rsqrt(x: Tensor) -> Tensor:
 def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
     """
     Multiplies every tensor by factor, in place.
+    """
+def scatter(x: Tensor, axis: int, index: Tensor, source: typing.Any) -> Tensor:
+    """
+    A copy of x with source put at index along one axis: y[index[i, j], j] = source[i, j] for axis 0. Of equal indices the last one stays. source is a tensor of at least index's shape, or a number.
+
+    >>> engine.scatter(engine.zeros(3), 0, engine.asarray([1]), 5.0)
+    Tensor([0., 5., 0.], dtype=float32)
+    """
+def scatter_add(x: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
+    """
+    A copy of x with source added at index along one axis: y[index[i, j], j] += source[i, j] for axis 0. Equal indices add up, in order, for any number of threads.
+
+    >>> engine.scatter_add(engine.zeros(2), 0, engine.asarray([1, 1]), engine.ones(2))
+    Tensor([0., 2.], dtype=float32)
     """
 def set_conv_algorithm(name: str) -> None:
     """
@@ -1995,6 +2337,18 @@ def sin(x: Tensor) -> Tensor:
     >>> engine.sin(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def sinc(x: Tensor) -> Tensor:
+    """
+    sin(pi x) / (pi x), 1 at 0, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.sinc(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def sinh(x: Tensor) -> Tensor:
     """
     Hyperbolic sine, elementwise.
@@ -2010,6 +2364,15 @@ def sinh(x: Tensor) -> Tensor:
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     exp(x) / sum(exp(x)) along an axis, without overflow.
+    """
+def sort(x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
+    """
+    The elements in order along an axis. Always stable; NaN counts as the largest.
+
+    Raises IndexError for an axis out of range.
+
+    >>> engine.sort(engine.asarray([3, 1, 2]))
+    Tensor([1, 2, 3], dtype=int64)
     """
 def sqrt(x: Tensor) -> Tensor:
     """
@@ -2067,9 +2430,9 @@ def swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
     """
     Two axes exchanged, as a view.
     """
-def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
+def take(x: Tensor, indices: Tensor, *, axis: int | None = None) -> Tensor:
     """
-    The elements of x at integer positions along an axis.
+    The elements of x at integer positions along an axis, which a 1-d tensor need not name.
     """
 def tan(x: Tensor) -> Tensor:
     """
@@ -2122,6 +2485,18 @@ def var(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, corr
 def where(condition: Tensor, a: typing.Any, b: typing.Any) -> Tensor:
     """
     a where condition holds, else b.
+    """
+def xlogy(x1: typing.Any, x2: typing.Any) -> Tensor:
+    """
+    a * log(b), 0 where a is 0, elementwise with broadcasting.
+
+    Args:
+        x1, x2: tensors of numbers; one may be a Python number, which takes the other's dtype.
+
+    Returns floating point: integers become float32. Raises ValueError where the shapes do not broadcast.
+
+    >>> engine.xlogy(engine.asarray([1, 2]), 2).shape
+    (2,)
     """
 def zeros(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """

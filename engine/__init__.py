@@ -15,18 +15,21 @@ from __future__ import annotations
 import os as _os
 from typing import TYPE_CHECKING
 
-from engine import _C, interop
+from engine import _C, autograd, interop, routines
 from engine._C import *  # noqa: F403
 from engine._C import AutogradError, Device, Generator, Tensor, dtype
+from engine.autograd.gradients import grad
 from engine.creation import arange, empty, eye, full, linspace, ones, zeros  # noqa: F401
 from engine.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from engine.elementwise import bitwise_invert, clip, nextafter, positive  # noqa: F401
-from engine.grad_mode import enable_grad, no_grad
+from engine.extension import get_include
+from engine.grad_mode import enable_grad, inference_mode, no_grad
 from engine.inspection import __array_namespace_info__
 from engine.shaping import concat, expand_dims, permute_dims, squeeze, take, where  # noqa: F401
 
 if TYPE_CHECKING:
-    from engine import nn, optim
+    from engine import fft, linalg, nn, optim
+    from engine.routines import *  # noqa: F403
 
 # The array API's constants.
 newaxis = None
@@ -43,16 +46,20 @@ _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
 
 
 def __getattr__(name: str) -> object:
-    # nn and optim load when first used: importing the engine stays quick.
-    if name in ("nn", "optim"):
+    # These load when first used: importing the engine stays quick.
+    if name in ("fft", "linalg", "nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
+    if name in routines.__all__:
+        globals()[name] = value = getattr(routines, name)
+        return value
     raise AttributeError(f"module 'engine' has no attribute '{name}'")
 
 
 __all__ = [  # noqa: PLE0604
     *(name for name in vars(_C) if not name.startswith("_")),
+    *routines.__all__,
     "AutogradError",
     "Device",
     "Generator",
@@ -70,7 +77,13 @@ __all__ = [  # noqa: PLE0604
     "nextafter",
     "positive",
     "result_type",
+    "get_include",
+    "grad",
+    "inference_mode",
     "no_grad",
+    "autograd",
+    "fft",
+    "linalg",
     "nn",
     "optim",
     "newaxis",

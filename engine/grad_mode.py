@@ -44,6 +44,14 @@ class no_grad(_GradMode):  # noqa: N801 - the field's name for it
     _enabled = False
 
 
+class inference_mode(no_grad):  # noqa: N801
+    """no_grad under the name that code for PyTorch uses. Tensors made inside are ordinary ones.
+
+    >>> with engine.inference_mode():
+    ...     y = engine.ones(2) * 2
+    """
+
+
 class enable_grad(_GradMode):  # noqa: N801
     """Operations inside are recorded, also within no_grad.
 

@@ -39,9 +39,9 @@ def squeeze(x: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
     return _C.squeeze(x, axis)
 
 
-def concat(arrays: Sequence[Tensor], /, axis: int = 0) -> Tensor:
-    """Tensors joined along an axis they have, in the promoted dtype; gradients go to each. Raises
-    ValueError where shapes differ along another axis.
+def concat(arrays: Sequence[Tensor], /, axis: int | None = 0) -> Tensor:
+    """Tensors joined along an axis they have, or flattened first if it is None, in the promoted
+    dtype; gradients go to each. Raises ValueError where shapes differ along another axis.
 
     >>> engine.concat([engine.zeros((2, 3)), engine.ones((1, 3))]).shape
     (3, 3)
@@ -49,9 +49,9 @@ def concat(arrays: Sequence[Tensor], /, axis: int = 0) -> Tensor:
     return _C.concat(arrays, axis)
 
 
-def take(x: Tensor, indices: Tensor, /, *, axis: int = 0) -> Tensor:
-    """The elements of ``x`` at integer positions along an axis; gradients of repeated ones add up.
-    Raises IndexError for a position out of range.
+def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
+    """The elements of ``x`` at integer positions along an axis, which a 1-d tensor need not name;
+    gradients of repeated ones add up. Raises IndexError for a position out of range.
 
     >>> engine.take(engine.asarray([5, 6, 7]), engine.asarray([2, 0])).tolist()
     [7, 5]

@@ -8,16 +8,32 @@ from collections.abc import Callable
 from typing import Any
 
 import engine
-from tests import op_specs, specs_array
+from tests import (
+    op_specs,
+    specs_array,
+    specs_autograd,
+    specs_funcs,
+    specs_linalg,
+    specs_numbers,
+)
 
 # Namespaces whose functions are public routines. A name that several of them have counts once, for
 # the first: engine.nn.functional.conv2d is engine.conv2d that takes ints for pairs.
-NAMESPACES = ("engine", "engine.nn.functional")
+NAMESPACES = (
+    "engine",
+    "engine.linalg",
+    "engine.fft",
+    "engine.nn.functional",
+    "engine.autograd",
+    "engine.autograd.functional",
+)
 
-OPS = [*op_specs.OPS, *specs_array.OPS]
+TABLES = (op_specs, specs_array, specs_autograd, specs_funcs, specs_numbers, specs_linalg)
+
+OPS = [op for table in TABLES for op in table.OPS]
 OTHERWISE_TESTED: dict[str, set[str]] = {}
-for table in (op_specs.OTHERWISE_TESTED, specs_array.OTHERWISE_TESTED):
-    for file, names in table.items():
+for table in TABLES:
+    for file, names in table.OTHERWISE_TESTED.items():
         OTHERWISE_TESTED.setdefault(file, set()).update(names)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from engine import Tensor
+from engine.nn.hooks import Hook, ModuleHooks, RemovableHandle
 from engine.nn.parameter import Parameter
 from engine.nn.state import IncompatibleKeys, load_into
 
@@ -37,6 +38,7 @@ class Module:
     optional_buffers: ClassVar[tuple[str, ...]] = ()
     training: bool
     _buffers: dict[str, bool]
+    _hooks: ModuleHooks | None = None  # made with the first hook
 
     def __init__(self) -> None:
         # Names of buffers, and whether each is part of the state dict. Parameters and submodules
@@ -63,7 +65,37 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward method")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(*args, **kwargs)
+        if self._hooks is None:
+            return self.forward(*args, **kwargs)
+        return self._hooks.call(self, args, kwargs)
+
+    # ---- hooks ---------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Calls hook(module, args) before forward; a tuple, or single value, that it returns
+        replaces the positional arguments. Returns a handle with remove()."""
+        hooks = self._own_hooks()
+        return hooks.add(hooks.before, hook)
+
+    def register_forward_hook(self, hook: Hook) -> RemovableHandle:
+        """Calls hook(module, args, output) after forward; what it returns, if not None, replaces
+        the output. Returns a handle with remove()."""
+        hooks = self._own_hooks()
+        return hooks.add(hooks.after, hook)
+
+    def register_full_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """Calls hook(module, grad_input, grad_output) when a backward pass has gone through the
+        module; both are tuples, one entry per argument and per output, None where no gradient is.
+        A tuple that it returns replaces grad_input. The module's arguments and outputs must then
+        not be changed in place. Returns a handle with remove()."""
+        hooks = self._own_hooks()
+        return hooks.add(hooks.backward, hook)
+
+    def _own_hooks(self) -> ModuleHooks:
+        if self._hooks is None:
+            object.__setattr__(self, "_hooks", ModuleHooks())
+        assert self._hooks is not None
+        return self._hooks
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Makes a tensor part of the module that no optimizer trains, such as running statistics.

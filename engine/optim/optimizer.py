@@ -216,10 +216,10 @@ class Optimizer:
                 f"{self._name}: expected tensors or (name, tensor) pairs, got "
                 f"{type(tensor).__name__} under the name {name!r}"
             )
-        if not tensor.is_leaf:
+        if tensor.grad_fn is not None:
             raise ValueError(
-                f"{self._name}: '{name}' is the result of {tensor.grad_fn}, so no gradient stays "
-                "with it; optimise the tensors it was made from"
+                f"{self._name}: '{name}' is the result of {tensor.grad_fn.name()}, so no gradient "
+                "stays with it; optimise the tensors it was made from"
             )
 
     @property

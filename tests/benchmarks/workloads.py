@@ -1,27 +1,9 @@
-"""What is timed: one function a side and workload. Each returns a callable that does the work once.
-
-``ours`` needs the engine, ``peer`` PyTorch; each runs in a process of its own and imports only
-what it needs.
-"""
+"""What is timed: products, convolutions, networks and overhead here, the rest in tensors.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-Work = Callable[[], object]
-
-
-@dataclass(frozen=True)
-class Workload:
-    """``flops`` counts 2 per multiply-add of the direct algorithm; 0 where it says nothing."""
-
-    name: str
-    flops: float
-    ours: Callable[[], Work]
-    peer: Callable[[], Work]
-    rounds: int = 7
-    repeat: int = 1  # calls in one timing: enough for some tens of milliseconds
+from tests.benchmarks import tensors
+from tests.benchmarks.workload import Work, Workload
 
 
 def _matmul(m: int, n: int, k: int) -> Workload:
@@ -161,23 +143,25 @@ def _resnet_training(arch: str, batch: int) -> Workload:
     )
 
 
-def _overhead() -> Workload:
+def _overhead(library: str) -> Workload:
     def ours() -> Work:
         import engine
 
-        a, b = engine.ones(1), engine.ones(1)
+        a, b = engine.ones(8), engine.ones(8)
         return lambda: a + b
 
     def peer() -> Work:
-        import torch
+        import importlib
 
-        a, b = torch.ones(1), torch.ones(1)
+        made_by = importlib.import_module(library)
+        a, b = made_by.ones(8), made_by.ones(8)
         return lambda: a + b
 
-    return Workload("add of one element", 0, ours, peer, rounds=15, repeat=10000)
+    name = f"add of 8 elements, beside {library}"
+    return Workload(name, 0, ours, peer, rounds=15, repeat=10000)
 
 
-def _mlp() -> Workload:
+def _mlp(batch: int) -> Workload:
     def ours() -> Work:
         import engine
         from engine import nn
@@ -187,7 +171,7 @@ def _mlp() -> Workload:
             nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)
         )
         optimizer = SGD(model.parameters(), lr=0.01)
-        x, y = engine.randn((16, 64)), engine.randint(0, 10, (16,))
+        x, y = engine.randn((batch, 64)), engine.randint(0, 10, (batch,))
 
         def work() -> None:
             optimizer.zero_grad()
@@ -204,7 +188,7 @@ def _mlp() -> Workload:
             nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)
         )
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        x, y = torch.randn(16, 64), torch.randint(0, 10, (16,))
+        x, y = torch.randn(batch, 64), torch.randint(0, 10, (batch,))
 
         def work() -> None:
             optimizer.zero_grad(set_to_none=True)
@@ -213,7 +197,7 @@ def _mlp() -> Workload:
 
         return work
 
-    return Workload("small MLP training step", 0, ours, peer, rounds=15, repeat=300)
+    return Workload(f"small MLP training step, batch {batch}", 0, ours, peer, rounds=15, repeat=300)
 
 
 WORKLOADS = [
@@ -232,6 +216,9 @@ WORKLOADS = [
     _resnet_inference("resnet50", 16),
     _resnet_training("resnet18", 32),
     _resnet_training("resnet50", 16),
-    _overhead(),
-    _mlp(),
+    _overhead("numpy"),
+    _overhead("torch"),
+    _mlp(1),
+    _mlp(16),
+    *tensors.ROWS,
 ]

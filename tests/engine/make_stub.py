@@ -41,9 +41,9 @@ REWRITES = [
     (r"[ \t]+\n", "\n"),
 ]  # fmt: skip
 
-HEADER = '''# Written by tests/engine/make_stub.py from the module itself; do not edit.
+HEADER = """# Written by tests/engine/make_stub.py from the module itself; do not edit.
 # ruff: noqa
-'''
+"""
 
 
 def generate() -> str:

@@ -147,16 +147,15 @@ def test_in_place_changes_that_harm_nothing_are_differentiated() -> None:
     assert w.grad.tolist() == [1, 2] and x.grad.tolist() == [11, 13]
 
 
-def test_leaves_and_recorded_views_are_not_changed_in_place() -> None:
+def test_leaves_are_not_changed_in_place() -> None:
     x = leaf([1.0, 2.0])
     with pytest.raises(engine.AutogradError, match="leaf"):
         x += 1
     with engine.no_grad():
         x += 1
     assert x.tolist() == [2, 3] and x.is_leaf
-    y = x * 2
-    with pytest.raises(engine.AutogradError, match="view"):
-        y[0:1].add_(1)
+    with pytest.raises(engine.AutogradError, match="view of a leaf"):
+        x[0:1].add_(1)
 
 
 def test_assignment_is_differentiable() -> None:
@@ -271,7 +270,9 @@ def test_grad_returns_gradients_and_leaves_grad_alone() -> None:
     gy, gx = engine.grad([z], [y, x])
     assert gy.item() == 2 and gx.item() == 12
     assert x.grad is None and w.grad is None
-    assert engine.grad([x * 2], [w]) == [None]
+    assert engine.grad(x * 2, w, allow_unused=True) == (None,)
+    with pytest.raises(engine.AutogradError, match=r"input 0 \(float32 \(1,\)\).*allow_unused"):
+        engine.grad([x * 2], [w])
     with pytest.raises(engine.AutogradError, match="input 0"):
         engine.grad([x * 1], [engine.ones(1)])
 
@@ -308,13 +309,6 @@ def test_matmul_and_reductions_twice() -> None:
 
     rng = np.random.default_rng(0)
     gradcheck(first, [rng.standard_normal((3, 2)), rng.standard_normal((2, 4))])
-
-
-def test_fused_rules_that_go_once_say_so() -> None:
-    x, w = leaf(np.ones((1, 2, 4, 4))), leaf(np.ones((3, 2, 3, 3)))
-    y = engine.conv2d(x, w).sum()
-    with pytest.raises(engine.AutogradError, match="conv2d: not differentiable twice"):
-        engine.grad([y], [x], create_graph=True)
 
 
 def test_errors_leave_the_engine_usable() -> None:

@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine import _C
 from tests import reference as ref
-from tests.gradcheck import gradcheck
+from tests.gradcheck import gradcheck, gradgradcheck
 from tests.threads import assert_same_for_any_thread_count
 
 rng = np.random.default_rng(1502)
@@ -154,12 +154,20 @@ def test_inference_without_statistics_is_refused() -> None:
         _C.batch_norm(engine.ones((2, 3)))
 
 
-@pytest.mark.parametrize("op", ["batch_norm", "layer_norm"])
-def test_second_derivative_is_refused_by_name(op) -> None:
-    x = leaf(rng.standard_normal((4, 3)))
-    y = _C.batch_norm(x, training=True) if op == "batch_norm" else _C.layer_norm(x, [3])
-    with pytest.raises(engine.AutogradError, match=f"{op}: not differentiable twice"):
-        y.sum().backward(create_graph=True)
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_second_derivative_of_every_operand(training, relu) -> None:
+    mean, var = rng.standard_normal(3), rng.uniform(0.5, 1.5, 3)
+    arrays = [rng.standard_normal((2, 3, 2, 2)), *parameters(3), rng.standard_normal((2, 3, 2, 2))]
+    arrays = [a.astype(np.float64) for a in arrays]
+
+    def norm(x, weight, bias, residual, *statistics):
+        return _C.batch_norm(
+            x, weight, bias, *(statistics or (None, None)), training=training, residual=residual,
+            relu=relu,
+        )  # fmt: skip
+
+    gradgradcheck(norm, arrays if training else [*arrays, mean, var], rtol=1e-4, atol=1e-6)
 
 
 def test_batch_norm_is_the_same_for_any_thread_count() -> None:

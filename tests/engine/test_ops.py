@@ -64,7 +64,7 @@ def expected(op: Op, sample: Sample, dtype: str):
 
 
 def assert_close(actual, wanted, dtype: str) -> None:
-    if isinstance(actual, tuple):
+    if isinstance(actual, tuple | list):
         for a, w in zip(actual, wanted, strict=True):
             assert_close(a, w, dtype)
         return

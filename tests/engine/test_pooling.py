@@ -147,10 +147,3 @@ def test_impossible_windows_are_refused(args, message) -> None:
 def test_pooling_needs_four_axes() -> None:
     with pytest.raises(ValueError, match=r"\(3, 4, 4\), expected pictures \(N, C, H, W\)"):
         _C.adaptive_avg_pool2d(engine.ones((3, 4, 4)), (1, 1))
-
-
-@pytest.mark.parametrize("op", ["max_pool2d", "avg_pool2d"])
-def test_second_derivative_is_refused_by_name(op) -> None:
-    y = getattr(_C, op)(leaf(np.ones((1, 1, 2, 2))), (2, 2), (2, 2))
-    with pytest.raises(engine.AutogradError, match=f"{op}: not differentiable twice"):
-        y.sum().backward(create_graph=True)

@@ -10,6 +10,48 @@ namespace zoo {
 namespace {
 
 thread_local Node* tl_running = nullptr;
+void (*g_note_to_error)(const std::string&) = nullptr;
+
+// Within a catch block: throws the error on, with the place of the operation whose rule failed.
+[[noreturn]] void rethrow_with_place(const Node& node) {
+  const auto placed = [&](const auto& error) {
+    const std::string text = error.what();
+    using E = std::decay_t<decltype(error)>;
+    if (text.find(location_text(node.location())) != std::string::npos) throw E(text);
+    throw E(concat_text("backward of ", node.where(), ": ", text));
+  };
+  try {
+    throw;
+  } catch (const ValueError& e) {
+    placed(e);
+  } catch (const TypeError& e) {
+    placed(e);
+  } catch (const IndexError& e) {
+    placed(e);
+  } catch (const AutogradError& e) {
+    placed(e);
+  } catch (const NotImplemented& e) {
+    placed(e);
+  } catch (const OutOfMemory& e) {
+    placed(e);
+  } catch (...) {
+    if (g_note_to_error) g_note_to_error(concat_text("In backward of ", node.where(), "."));
+    throw;
+  }
+  throw;  // placed() always throws
+}
+
+// Finds the first gradient that is not finite, and says which rule made it.
+void check_gradients(const Node& node, const std::vector<Tensor>& results) {
+  GradMode off(false);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].defined()) continue;
+    const std::string found = not_finite(results[i]);
+    check<AutogradError>(found.empty(), "backward of ", node.where(),
+                         " made a gradient that is not finite: in that of its input ", i, ", ",
+                         describe(results[i]), ", ", found);
+  }
+}
 
 struct Pending {
   std::vector<Tensor> grads;
@@ -109,6 +151,10 @@ class Walk {
 
   void step(const Ref<Node>& node) {
     Pending p = std::move(pending_.at(node.get()));
+    const Hooks* hooks = node->hooks_or_null().get();
+    if (hooks != nullptr && p.needed) {
+      guarded(*node, [&] { hooks->on_tensors(p.grads, node->where()); });
+    }
     if (const auto it = captures_.find(node.get()); it != captures_.end()) {
       for (const auto& [nr, index] : it->second) captured_[index] = p.grads[nr];
     }
@@ -122,14 +168,7 @@ class Walk {
       check<AutogradError>(!node->freed(), "backward of ", node->where(),
                            ": its saved tensors were freed by an earlier backward; call that one "
                            "with retain_graph=True to walk the graph twice");
-      Node* outer = std::exchange(tl_running, node.get());
-      try {
-        results = node->apply(std::move(p.grads));
-      } catch (...) {
-        tl_running = outer;
-        throw;
-      }
-      tl_running = outer;
+      guarded(*node, [&] { results = run(*node, hooks, std::move(p.grads)); });
       if (!options_.retain_graph) node->free_saved();
     }
     for (size_t i = 0; i < node->next.size(); ++i) {
@@ -138,6 +177,36 @@ class Walk {
       if (i < results.size()) deliver(edge, std::move(results[i]));
       if (--pending_.at(edge.node.get()).waiting == 0) make_ready(edge.node);
     }
+  }
+
+  // Runs something of the node's, with it as the running node; errors get its place.
+  template <class F>
+  static void guarded(Node& node, F&& f) {
+    Node* outer = std::exchange(tl_running, &node);
+    try {
+      f();
+    } catch (...) {
+      tl_running = outer;
+      rethrow_with_place(node);
+    }
+    tl_running = outer;
+  }
+
+  std::vector<Tensor> run(Node& node, const Hooks* hooks, std::vector<Tensor>&& grads) {
+    std::vector<Tensor> kept;
+    if (hooks != nullptr) {
+      hooks->before_rule(grads, node.where());
+      if (hooks->wants_grads_after_rule()) kept = grads;
+    }
+    std::vector<Tensor> results = node.apply(std::move(grads));
+    if (anomaly_mode().backward) check_gradients(node, results);
+    if (hooks != nullptr) {
+      hooks->after_rule(results, kept, node.where());
+      if (auto* leaf = dynamic_cast<AccumulateGrad*>(&node)) {
+        if (const Tensor t = leaf->leaf(); t.defined()) hooks->on_leaf(t);
+      }
+    }
+    return results;
   }
 
   BackwardOptions options_;
@@ -151,6 +220,7 @@ class Walk {
 }  // namespace
 
 Node* running_node() { return tl_running; }
+void set_note_to_error(void (*add)(const std::string&)) { g_note_to_error = add; }
 
 std::vector<Tensor> run_backward(const std::vector<Tensor>& roots, std::vector<Tensor> grads,
                                  BackwardOptions options, const std::vector<Tensor>& inputs) {
@@ -170,6 +240,14 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& roots, std::vector<T
     }
     check<AutogradError>(grads[i].shape() == root.shape(), "backward: the gradient has shape ",
                          to_string(grads[i].shape()), ", the tensor ", to_string(root.shape()));
+  }
+  if (anomaly_mode().backward) {
+    for (const Tensor& g : grads) {
+      GradMode off(false);
+      const std::string found = not_finite(g);
+      check<AutogradError>(found.empty(), "backward: in the gradient it starts from, ",
+                           describe(g), ", ", found);
+    }
   }
   GradMode mode(options.create_graph);
   return Walk(options, inputs).run(roots, std::move(grads));

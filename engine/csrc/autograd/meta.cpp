@@ -1,4 +1,5 @@
 // What tensors know of the tape: here, because core may not look at autograd.
+#include "autograd/arithmetic.h"
 #include "autograd/node.h"
 
 namespace zoo {
@@ -15,13 +16,13 @@ TensorImpl::~TensorImpl() {
   if (meta && meta->accumulator) meta->accumulator->forget_leaf();
 }
 
-bool Tensor::requires_grad() const {
-  const auto& meta = impl_->meta;
-  return meta && (meta->requires_grad || meta->grad_fn);
+void see_changes_of_base(TensorImpl& t) {
+  if (t.base_history != t.base->history) [[unlikely]] refresh_view(t);
 }
 
 const Ref<Node>& Tensor::grad_fn() const {
   static const Ref<Node> none;
+  if (impl_->base) see_changes_of_base(*impl_);
   return impl_->meta ? impl_->meta->grad_fn : none;
 }
 

@@ -7,6 +7,8 @@ namespace {
 
 thread_local bool tl_grad_enabled = true;
 thread_local uint32_t tl_location = 0;
+thread_local AnomalyMode tl_anomaly;
+thread_local std::shared_ptr<SavedHooks> tl_saved_hooks;
 std::atomic<uint64_t> g_sequence{0};
 LocationText g_location_text = nullptr;
 
@@ -18,6 +20,10 @@ thread_local std::vector<Node*>* tl_doomed = nullptr;
 
 bool grad_enabled() { return tl_grad_enabled; }
 void set_grad_enabled(bool enabled) { tl_grad_enabled = enabled; }
+AnomalyMode anomaly_mode() { return tl_anomaly; }
+void set_anomaly_mode(AnomalyMode mode) { tl_anomaly = mode; }
+std::shared_ptr<SavedHooks> saved_hooks() { return tl_saved_hooks; }
+void set_saved_hooks(std::shared_ptr<SavedHooks> hooks) { tl_saved_hooks = std::move(hooks); }
 uint32_t current_location() { return tl_location; }
 void set_current_location(uint32_t location) { tl_location = location; }
 void set_location_text(LocationText fn) { g_location_text = fn; }
@@ -32,6 +38,13 @@ Node::Node(const char* name)
 
 std::string Node::where() const {
   return concat_text("'", name_, "' (", location_text(location_), ")");
+}
+
+void Node::take_new_sequence() { sequence_ = g_sequence.fetch_add(1, std::memory_order_relaxed); }
+
+Hooks& Node::hooks() {
+  if (!hooks_) hooks_ = std::make_shared<Hooks>();
+  return *hooks_;
 }
 
 void Node::destroy() noexcept {
@@ -91,19 +104,51 @@ Saved::Saved(const Tensor& input) {
   tensor_ = alias(input);
   grad_fn_ = input.grad_fn();
   if (grad_fn_) output_nr_ = input.impl()->meta->output_nr;
+  pack();
 }
 
-Saved Saved::output(const Tensor& result) {
+Saved Saved::output(const Tensor& result, int output_nr) {
   Saved saved;
   saved.version_ = result.storage()->version();
   saved.tensor_ = alias(result);
   saved.is_output_ = true;
-  saved.output_nr_ = 0;
+  saved.output_nr_ = output_nr;
+  saved.pack();
   return saved;
 }
 
+void Saved::pack() {
+  if (!tl_saved_hooks) [[likely]] return;
+  GradMode off(false);
+  auto packed = std::make_shared<Packed>(Packed{tl_saved_hooks, nullptr, tensor_.shape(),
+                                                tensor_.strides(), tensor_.dtype()});
+  const bool dense = tensor_.is_dense();
+  packed->value = tl_saved_hooks->pack(tensor_);
+  if (!dense) packed->strides = contiguous_strides(packed->shape);
+  packed_ = std::move(packed);
+  tensor_ = Tensor();
+}
+
+Tensor Saved::unpacked() const {
+  GradMode off(false);
+  const Tensor t = packed_->hooks->unpack(packed_->value);
+  check<AutogradError>(t.defined() && t.shape() == packed_->shape && t.dtype() == packed_->dtype,
+                       "saved_tensors_hooks: unpack returned ", t.defined() ? describe(t) : "None",
+                       ", pack was given ", dtype_name(packed_->dtype), " ",
+                       to_string(packed_->shape));
+  // Kernels read saved tensors in the memory order that they had.
+  return with_strides(alias(t), packed_->strides);
+}
+
 Tensor Saved::get() const {
-  if (!tensor_.defined()) return {};
+  if (!defined()) return {};
+  if (packed_) {
+    Saved plain = *this;
+    plain.tensor_ = unpacked();
+    plain.packed_ = nullptr;
+    plain.version_ = plain.tensor_.storage()->version();
+    return plain.get();
+  }
   const uint32_t now = tensor_.storage()->version();
   if (now != version_) [[unlikely]] {
     const Node* node = running_node();
@@ -148,10 +193,18 @@ bool any_needs_grad(const std::vector<Tensor>& inputs) {
 
 void attach(Ref<Node> node, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
   node->next.reserve(inputs.size());
-  for (const Tensor& t : inputs) node->next.push_back(gradient_edge(t));
+  bool late = false;
+  for (const Tensor& t : inputs) {
+    node->next.push_back(gradient_edge(t));
+    const Node* from = node->next.back().node.get();
+    late = late || (from && !from->next.empty() && from->sequence() > node->sequence());
+  }
+  // A view whose base had changed got its node just now; the walk relies on the order.
+  if (late) [[unlikely]] node->take_new_sequence();
   int nr = 0;
   for (const Tensor& t : outputs) {
     node->outputs.push_back({t.shape(), t.dtype()});
+    if (tl_anomaly.forward) check_result(*node, t);
     AutogradMeta& meta = t.impl()->autograd();
     meta.requires_grad = false;
     meta.grad_fn = node;
@@ -159,19 +212,56 @@ void attach(Ref<Node> node, const std::vector<Tensor>& inputs, const std::vector
   }
 }
 
+void attach_inplace(Ref<Node> node, const std::vector<Tensor>& inputs, const Tensor& t) {
+  attach(std::move(node), inputs, {t});
+  if (t.impl()->base) {
+    rebase(t);
+  } else {
+    ++t.impl()->history;
+  }
+}
+
+void check_result(const Node& node, const Tensor& result) {
+  if (!tl_anomaly.forward) return;
+  GradMode off(false);
+  const std::string found = not_finite(result);
+  check<AutogradError>(found.empty(), node.where(), ": in its result, ", describe(result), ", ",
+                       found);
+}
+
+namespace {
+
+bool elements_share_memory(const Tensor& t) {
+  for (int i = 0; i < t.ndim(); ++i) {
+    if (t.strides()[i] == 0 && t.shape()[i] > 1) return t.numel() > 0;
+  }
+  return false;
+}
+
+bool is_gradient_leaf(const TensorImpl& t) { return t.meta && t.meta->requires_grad && !t.meta->grad_fn; }
+
+}  // namespace
+
 void check_inplace(const char* op, const Tensor& t, bool records) {
   check(!t.storage()->read_only(), op, ": this tensor shares read-only memory (",
         describe(t), ", from a read-only numpy array or a mapped file); work on t.clone()");
+  check(!elements_share_memory(t), op, ": elements of this tensor (", describe(t),
+        ") share memory, as after broadcast_to; work on t.clone()");
   if (!grad_enabled()) return;
   const bool is_leaf = t.requires_grad() && !t.grad_fn();
   check<AutogradError>(!is_leaf, op, ": a leaf that requires gradients (", describe(t),
                        ") cannot be changed in place while operations are recorded; do it under "
                        "engine.no_grad(), or work on a copy");
+  const TensorImpl* base = t.impl()->base.get();
+  check<AutogradError>(base == nullptr || !is_gradient_leaf(*base), op, ": this tensor (",
+                       describe(t), ") is a view of a leaf that requires gradients, which cannot "
+                       "be changed in place while operations are recorded; do it under "
+                       "engine.no_grad(), or work on a copy");
   check<AutogradError>(
-      !t.impl()->is_view || !(records || t.requires_grad()), op,
-      ": this tensor is a view, and a gradient through an in-place change of a view is not "
-      "defined here; assign through the base instead (base[index] = value), or use the operation "
-      "that makes a new tensor");
+      base != nullptr || !t.impl()->is_view || !(records || t.requires_grad()), op,
+      ": this view (", describe(t), ") was made where nothing is recorded, so a gradient through "
+      "an in-place change of it is not defined; make the view outside engine.no_grad(), or use the "
+      "operation that makes a new tensor");
 }
 
 }  // namespace zoo

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "autograd/hooks.h"
 #include "core/tensor.h"
 
 namespace zoo {
@@ -33,6 +35,14 @@ using LocationText = std::string (*)(uint32_t);
 void set_location_text(LocationText fn);
 std::string location_text(uint32_t location);
 
+// What detect_anomaly() watches on this thread.
+struct AnomalyMode {
+  bool backward = false;  // every gradient that a rule makes is checked for NaN and infinity
+  bool forward = false;   // and so is every recorded result
+};
+AnomalyMode anomaly_mode();
+void set_anomaly_mode(AnomalyMode mode);
+
 struct Edge {
   Ref<Node> node;
   int input_nr = 0;
@@ -45,6 +55,7 @@ class Node : public RefCounted {
   const char* name() const { return name_; }
   uint32_t location() const { return location_; }
   uint64_t sequence() const { return sequence_; }
+  void take_new_sequence();
   // "'exp' (train.py:12)"
   std::string where() const;
 
@@ -53,6 +64,9 @@ class Node : public RefCounted {
   // Frees what the rule saved. A released node cannot be applied again.
   virtual void free_saved() {}
   virtual bool freed() const { return false; }
+
+  Hooks& hooks();  // made when first asked for
+  const std::shared_ptr<Hooks>& hooks_or_null() const { return hooks_; }
 
   std::vector<Edge> next;
   struct Output {
@@ -68,7 +82,12 @@ class Node : public RefCounted {
   const char* name_;
   uint32_t location_;
   uint64_t sequence_;
+  std::shared_ptr<Hooks> hooks_;  // handles that remove a hook watch it weakly
 };
+
+// Bindings say how to add a note to an error that is not one of core/errors.h, such as a Python
+// exception. It is called while that error is being handled.
+void set_note_to_error(void (*add)(const std::string& note));
 
 // The end of an edge: adds what arrives to a leaf's grad. The leaf owns it, not the other way
 // round, so that a graph keeps no leaf alive and no cycle exists.
@@ -85,6 +104,17 @@ class AccumulateGrad : public Node {
   TensorImpl* leaf_;
 };
 
+// How saved tensors are kept while they wait, if not as they are; see saved_tensors_hooks().
+class SavedHooks {
+ public:
+  virtual ~SavedHooks() = default;
+  virtual std::shared_ptr<void> pack(const Tensor& t) = 0;
+  virtual Tensor unpack(const std::shared_ptr<void>& packed) = 0;
+};
+// Of this thread; null for none.
+std::shared_ptr<SavedHooks> saved_hooks();
+void set_saved_hooks(std::shared_ptr<SavedHooks> hooks);
+
 // A tensor that a backward rule needs. get() checks that nobody changed it in place since.
 class Saved {
  public:
@@ -93,14 +123,24 @@ class Saved {
   explicit Saved(const Tensor& input);
   // A result of the operation: its grad_fn is the node that saves it, so keeping it as it is
   // would make a cycle.
-  static Saved output(const Tensor& result);
+  static Saved output(const Tensor& result, int output_nr = 0);
 
   // Valid while the node that saved it runs.
   Tensor get() const;
-  bool defined() const { return tensor_.defined(); }
+  bool defined() const { return tensor_.defined() || packed_; }
 
  private:
+  struct Packed {
+    std::shared_ptr<SavedHooks> hooks;
+    std::shared_ptr<void> value;
+    Dims shape, strides;
+    DType dtype;
+  };
+  void pack();
+  Tensor unpacked() const;
+
   Tensor tensor_;
+  std::shared_ptr<const Packed> packed_;  // stands for tensor_
   Ref<Node> grad_fn_;
   int output_nr_ = 0;
   uint32_t version_ = 0;
@@ -162,6 +202,18 @@ void record(const char* name, const std::vector<Tensor>& inputs,
             const std::vector<Tensor>& outputs, Rule rule) {
   attach(make_ref<RuleNode<Rule>>(name, std::move(rule)), inputs, outputs);
 }
+
+// The same for an operation that changed `t` in place. If t is a view, its base takes the change
+// over, and other views of it see that when they are next used.
+void attach_inplace(Ref<Node> node, const std::vector<Tensor>& inputs, const Tensor& t);
+template <class Rule>
+void record_inplace(const char* name, const std::vector<Tensor>& inputs, const Tensor& t,
+                    Rule rule) {
+  attach_inplace(make_ref<RuleNode<Rule>>(name, std::move(rule)), inputs, t);
+}
+
+// Throws AutogradError if forward anomalies are watched and a result of `node` is not finite.
+void check_result(const Node& node, const Tensor& result);
 
 // Call before an operation writes to `t` in place: refuses what would corrupt the graph.
 void check_inplace(const char* op, const Tensor& t, bool records);

@@ -1,4 +1,4 @@
-// backward, grad, and whether operations are recorded.
+// The walk, and whether operations are recorded.
 #include "bindings/bind.h"
 
 namespace zoo {
@@ -16,7 +16,7 @@ void bind_autograd(py::module_& m, TensorClass& cls) {
       "tensor must be a single element. Frees the graph unless retain_graph is set; "
       "create_graph records the walk itself, for gradients of gradients.");
   m.def(
-      "grad",
+      "_run_backward",
       [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
          const std::optional<std::vector<std::optional<Tensor>>>& grads, bool retain,
          bool create) {
@@ -24,13 +24,16 @@ void bind_autograd(py::module_& m, TensorClass& cls) {
         if (grads) {
           for (const auto& g : *grads) start.push_back(or_none(g));
         }
-        OpScope scope;
-        return run_backward(outputs, std::move(start), {retain || create, create}, inputs);
+        std::vector<Tensor> found;
+        {
+          OpScope scope;
+          found = run_backward(outputs, std::move(start), {retain || create, create}, inputs);
+        }
+        // Undefined ones as None.
+        return std::vector<std::optional<Tensor>>(found.begin(), found.end());
       },
-      py::arg("outputs"), py::arg("inputs"), py::arg("grad_outputs") = py::none(),
-      py::arg("retain_graph") = false, py::arg("create_graph") = false,
-      "Gradients of the outputs with respect to the inputs, as a list; .grad stays as it is. None "
-      "where nothing flowed.");
+      py::arg("outputs"), py::arg("inputs"), py::arg("grad_outputs"), py::arg("retain_graph"),
+      py::arg("create_graph"), "The walk behind engine.grad and engine.autograd.backward.");
   m.def("is_grad_enabled", &grad_enabled, "Whether operations are recorded on this thread.");
   m.def("set_grad_enabled", &set_grad_enabled, py::arg("enabled"),
         "Turns recording on or off for this thread.");

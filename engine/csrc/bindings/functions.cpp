@@ -151,12 +151,17 @@ void def_pair(py::module_& m, TensorClass& cls, const char* name, F fn, const ch
 
 void bind_shapes(py::module_& m, TensorClass& cls) {
   m.def("reshape",
-        [](const Tensor& x, const ShapeArg& shape) {
+        [](const Tensor& x, const ShapeArg& shape, std::optional<bool> copy) {
           OpScope scope;
-          return reshape(x, to_dims(shape));
+          const Tensor out = reshape(x, to_dims(shape));
+          check(copy != false || out.storage() == x.storage(), "reshape: a tensor of shape ",
+                to_string(x.shape()), " and strides ", to_string(x.strides()),
+                " has no view of shape ", to_string(out.shape()), ", and copy=False");
+          return copy == true && out.storage() == x.storage() ? clone(out) : out;
         },
-        py::arg("x"), py::arg("shape"),
-        "The same elements in another shape; one size may be -1. A view where memory allows.");
+        py::arg("x"), py::arg("shape"), py::kw_only(), py::arg("copy") = py::none(),
+        "The same elements in another shape; one size may be -1. A view where memory allows, "
+        "unless copy=True; with copy=False a ValueError where it does not.");
   m.def("permute_dims",
         [](const Tensor& x, const std::vector<int64_t>& axes) {
           OpScope scope;
@@ -196,8 +201,15 @@ void bind_shapes(py::module_& m, TensorClass& cls) {
            py::arg("axis") = py::none());
   def_both(m, cls, "diagonal", &diagonal, "A diagonal of two axes, as the last axis of a view.",
            py::arg("offset") = 0, py::arg("axis1") = 0, py::arg("axis2") = 1);
-  def_op(m, "concat", &concat, py::arg("arrays"), py::arg("axis") = 0,
-         "Tensors joined along an axis they have.");
+  def_op(m, "concat",
+         +[](const std::vector<Tensor>& arrays, std::optional<int64_t> axis) {
+           if (axis) return concat(arrays, *axis);
+           std::vector<Tensor> flat;
+           for (const Tensor& t : arrays) flat.push_back(reshape(t, {-1}));
+           return concat(flat, 0);
+         },
+         py::arg("arrays"), py::arg("axis") = 0,
+         "Tensors joined along an axis they have; flattened first if axis is None.");
   def_op(m, "stack", &stack, py::arg("arrays"), py::arg("axis") = 0,
          "Tensors joined along a new axis.");
 }
@@ -288,11 +300,21 @@ void bind_functions(py::module_& m, TensorClass& cls) {
           return where(condition, *left, *right);
         },
         py::arg("condition"), py::arg("a"), py::arg("b"), "a where condition holds, else b.");
-  def_op(m, "take", &take, py::arg("x"), py::arg("indices"), py::kw_only(), py::arg("axis") = 0,
-         "The elements of x at integer positions along an axis.");
+  def_op(m, "take",
+         +[](const Tensor& x, const Tensor& indices, std::optional<int64_t> axis) {
+           check(axis || x.ndim() == 1, "take: a tensor of shape ", to_string(x.shape()),
+                 " has no single axis; name one");
+           return take(x, indices, axis.value_or(0));
+         },
+         py::arg("x"), py::arg("indices"), py::kw_only(), py::arg("axis") = py::none(),
+         "The elements of x at integer positions along an axis, which a 1-d tensor need not name.");
   m.def("nonzero",
-        [](const Tensor& x) { return py::tuple(py::cast(nonzero(x))); }, py::arg("x"),
-        "Positions of the nonzero elements, one int64 tensor per axis.");
+        [](const Tensor& x) {
+          check(x.ndim() > 0, "nonzero: a 0-d tensor has no positions; expected at least 1 dimension");
+          return py::tuple(py::cast(nonzero(x)));
+        },
+        py::arg("x"),
+        "Positions of the nonzero elements, one int64 tensor per axis. ValueError for 0-d.");
   const auto clip_fn = [](const Tensor& x, py::handle low, py::handle high) {
     const auto bound = [&](py::handle h) {
       return h.is_none() ? std::optional<Tensor>() : to_operand(h, x);

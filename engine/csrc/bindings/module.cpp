@@ -46,9 +46,13 @@ PYBIND11_MODULE(_C, m) {
   bind_memory(m);
   bind_indexing(tensor);
   bind_functions(m, tensor);
+  bind_node(m, tensor);
   bind_autograd(m, tensor);
+  bind_function(m);
+  bind_extension(m);
   bind_system(m);
   bind_random(m);
   bind_nn(m);
   bind_optim(m);
+  bind_order(m);
 }

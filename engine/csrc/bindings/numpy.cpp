@@ -99,7 +99,7 @@ Tensor to_tensor(py::handle h, std::optional<DType> dtype, std::optional<bool> c
     }
     const auto kind = py::cast<std::string>(array.attr("dtype").attr("kind"));
     check<TypeError>(kind != "O" && kind != "U" && kind != "S", "asarray: cannot make a tensor of ",
-                     py::cast<std::string>(py::repr(h)).substr(0, 80));
+                     ReprText{h});
     t = from_numpy(array);
     // Python numbers take the default dtypes; numpy scalars keep their own.
     // So do the elements of another library's array, which offers its buffer or DLPack.
@@ -128,7 +128,7 @@ bool fits(long long v, DType dtype) {
 }  // namespace
 
 std::optional<Tensor> to_operand(py::handle h, const Tensor& like) {
-  if (py::isinstance<TensorImpl>(h)) return Tensor(h.cast<TensorImpl*>());
+  if (is_tensor(h)) return Tensor(tensor_of(h));
   if (PyBool_Check(h.ptr())) return scalar(h.ptr() == Py_True, DType::kBool);
   if (PyLong_CheckExact(h.ptr())) {
     // A Python number is weak: it takes the dtype of the tensor it meets.

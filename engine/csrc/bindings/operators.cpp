@@ -15,7 +15,8 @@ auto operator_method(BinaryFn fn) {
     if (!operand) return not_implemented();
     Tensor out;
     {
-      OpScope scope;
+      const OpHints hints(self, *operand);
+      OpScope scope(hints.records, hints.long_work);
       out = kReflected ? fn(*operand, self) : fn(self, *operand);
     }
     return py::cast(out);
@@ -57,17 +58,54 @@ auto copied_back_method(const char* op, BinaryFn fn) {
 // a and b may be tensors or numbers; at least one is a tensor.
 auto binary_function(const char* name, BinaryFn fn) {
   return [name, fn](py::handle a, py::handle b) {
-    const bool a_first = py::isinstance<TensorImpl>(a);
-    check<TypeError>(a_first || py::isinstance<TensorImpl>(b), name,
+    const bool a_first = is_tensor(a);
+    check<TypeError>(a_first || is_tensor(b), name,
                      ": expected at least one engine.Tensor; convert with engine.asarray");
-    const Tensor like(py::cast<TensorImpl*>(a_first ? a : b));
+    const Tensor like(tensor_of(a_first ? a : b));
     const auto left = to_operand(a, like), right = to_operand(b, like);
     check<TypeError>(left && right, name, ": expected tensors or numbers, got ",
-                     py::cast<std::string>(py::repr(a_first ? b : a)).substr(0, 80));
-    OpScope scope;
+                     ReprText{a_first ? b : a});
+    const OpHints hints(*left, *right);
+    OpScope scope(hints.records, hints.long_work);
     return fn(*left, *right);
   };
 }
+
+// Python finds `a + b` through a slot of the type. The one that pybind11's class has looks the method
+// up by name and packs its arguments; between two tensors this one calls the operation itself.
+template <binaryfunc PyNumberMethods::*slot, BinaryFn fn>
+class DirectOperator {
+ public:
+  static void install(const char* name, const char* reflected) {
+    name_ = PyUnicode_InternFromString(name);
+    reflected_ = PyUnicode_InternFromString(reflected);
+    g_tensor_type->tp_as_number->*slot = &call;
+  }
+
+ private:
+  static PyObject* call(PyObject* a, PyObject* b) {
+    if (!Py_IS_TYPE(a, g_tensor_type) || !Py_IS_TYPE(b, g_tensor_type)) return call_method(a, b);
+    try {
+      const Tensor left(tensor_of(a)), right(tensor_of(b));
+      const OpHints hints(left, right);
+      Tensor out;
+      {
+        OpScope scope(hints.records, hints.long_work);
+        out = fn(left, right);
+      }
+      return py::cast(out).release().ptr();
+    } catch (const std::exception&) {
+      return call_method(a, b);  // fails in the same way, and knows how to tell Python
+    }
+  }
+
+  static PyObject* call_method(PyObject* a, PyObject* b) {
+    if (PyObject_TypeCheck(a, g_tensor_type)) return PyObject_CallMethodOneArg(a, name_, b);
+    return PyObject_CallMethodOneArg(b, reflected_, a);
+  }
+
+  static inline PyObject *name_ = nullptr, *reflected_ = nullptr;
+};
 
 // One shape of docstring for every row of the table. pybind11 copies the text.
 std::string unary_doc(const char* name, const char* doc, bool floats_only) {
@@ -154,6 +192,12 @@ void bind_operators(py::module_& m, TensorClass& cls) {
                          dtype_name(t.dtype()));
         return bitwise_xor(t, full({}, -1, t.dtype()));
       });
+
+  DirectOperator<&PyNumberMethods::nb_add, &add>::install("__add__", "__radd__");
+  DirectOperator<&PyNumberMethods::nb_subtract, &subtract>::install("__sub__", "__rsub__");
+  DirectOperator<&PyNumberMethods::nb_multiply, &multiply>::install("__mul__", "__rmul__");
+  DirectOperator<&PyNumberMethods::nb_true_divide, &divide>::install("__truediv__", "__rtruediv__");
+  DirectOperator<&PyNumberMethods::nb_matrix_multiply, &matmul>::install("__matmul__", "__rmatmul__");
 
   const struct {
     const char *op, *dunder, *method, *doc;

@@ -19,7 +19,7 @@ py::dict state_dict(const Generator& generator) {
 RandomStream state_from(const py::dict& d) {
   check(d.contains("seed") && d.contains("offset") && d.size() == 2,
         "random state: expected a dict with 'seed' and 'offset', got ",
-        py::cast<std::string>(py::repr(d)));
+        ReprText{d});
   return {py::cast<uint64_t>(d["seed"]), py::cast<uint64_t>(d["offset"])};
 }
 

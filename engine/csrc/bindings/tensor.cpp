@@ -105,13 +105,17 @@ Tensor method_permute(const Tensor& t, const py::args& args) {
 Tensor zero_(const Tensor& t) {
   check_inplace("zero_", t, false);
   t.storage()->bump_version();
-  return fill_(t, 0);
+  fill_(t, 0);
+  forget_history("zero_", t);
+  return t;
 }
 
 Tensor checked_fill(const Tensor& t, double value) {
   check_inplace("fill_", t, false);
   t.storage()->bump_version();
-  return fill_(t, value);
+  fill_(t, value);
+  forget_history("fill_", t);
+  return t;
 }
 
 // Python's buffer protocol: memoryview(t), numpy.frombuffer(t).
@@ -153,13 +157,6 @@ void bind_attributes(TensorClass& cls) {
                     "The gradient that backward() accumulated, or None.")
       .def_property_readonly("is_leaf", [](const Tensor& t) { return !t.grad_fn(); },
                              "Whether no recorded operation made this tensor.")
-      .def_property_readonly(
-          "grad_fn",
-          [](const Tensor& t) -> py::object {
-            if (!t.grad_fn()) return py::none();
-            return py::str(t.grad_fn()->name());
-          },
-          "Name of the recorded operation that made this tensor, or None.")
       .def_property_readonly("version", [](const Tensor& t) { return t.storage()->version(); },
                              "How often the memory was changed in place.")
       .def("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); },
@@ -184,6 +181,9 @@ void bind_attributes(TensorClass& cls) {
 
 }  // namespace
 
+PyTypeObject* g_tensor_type = nullptr;
+const py::detail::type_info* g_tensor_info = nullptr;
+
 Tensor convert(const Tensor& t, DType dtype) {
   check<TypeError>(!is_complex(t.dtype()) || is_complex(dtype) || is_bool(dtype), "astype: ",
                    dtype_name(dtype), " cannot hold ", dtype_name(t.dtype()),
@@ -197,6 +197,8 @@ TensorClass bind_tensor(py::module_& m) {
                   "Tensor(t) is a new leaf over the memory of t. Make tensors from data with "
                   "engine.asarray.\n\n"
                   ">>> x = engine.asarray([1.0, 2.0])\n>>> x.requires_grad = True");
+  g_tensor_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  g_tensor_info = py::detail::get_type_info(g_tensor_type);
   cls.def(py::init([](const Tensor& t) { return alias(t).ref(); }), py::arg("t"));
   cls.def_buffer([](TensorImpl& impl) { return buffer_of(Tensor(&impl)); });
   bind_attributes(cls);

@@ -16,10 +16,12 @@
 namespace zoo {
 namespace {
 
+constexpr size_t kPage = 4096;
+
 // Up to a page, sizes round to 64 bytes; above, to an eighth of their power of two: at most 12.5%
 // is lost, and steps of training reuse the same few sizes.
 size_t size_class(size_t bytes) {
-  if (bytes <= 4096) return std::max<size_t>(kAlignment, (bytes + 63) & ~size_t{63});
+  if (bytes <= kPage) return std::max<size_t>(kAlignment, (bytes + 63) & ~size_t{63});
   const size_t step = std::bit_floor(bytes) / 8;
   return (bytes + step - 1) / step * step;
 }
@@ -35,7 +37,13 @@ constexpr double kMostKept = 1.5;
 
 struct Arena {
   std::mutex mutex;
-  std::map<size_t, std::vector<void*>> free_blocks;
+  // Blocks to reuse, by size class. A class that was used once stays, empty or not: there are few.
+  std::vector<void*> small_blocks[kPage / kAlignment + 1];
+  std::map<size_t, std::vector<void*>> large_blocks;
+
+  std::vector<void*>& blocks(size_t size) {
+    return size <= kPage ? small_blocks[size / kAlignment] : large_blocks[size];
+  }
   MemoryStats stats;
   int64_t most_allocated = 0;  // since the start, whatever resets the statistics
 };
@@ -56,22 +64,26 @@ Arena& arena() {
 void trim(Arena& a, int64_t size) {
   const auto limit = static_cast<int64_t>(
       kMostKept * static_cast<double>(std::max(a.most_allocated, a.stats.allocated_bytes + size)));
-  while (a.stats.reserved_bytes + size > limit && !a.free_blocks.empty()) {
-    const auto largest = std::prev(a.free_blocks.end());
-    std::free(largest->second.back());
-    a.stats.reserved_bytes -= static_cast<int64_t>(largest->first);
-    largest->second.pop_back();
-    if (largest->second.empty()) a.free_blocks.erase(largest);
+  for (auto it = a.large_blocks.rbegin(); it != a.large_blocks.rend(); ++it) {
+    auto& [bytes, blocks] = *it;
+    while (!blocks.empty()) {
+      if (a.stats.reserved_bytes + size <= limit) return;
+      std::free(blocks.back());
+      blocks.pop_back();
+      a.stats.reserved_bytes -= static_cast<int64_t>(bytes);
+    }
   }
 }
 
 size_t release_free_blocks(Arena& a) {
   size_t released = 0;
-  for (auto& [size, blocks] : a.free_blocks) {
+  const auto release = [&](size_t size, std::vector<void*>& blocks) {
     for (void* p : blocks) std::free(p);
     released += size * blocks.size();
-  }
-  a.free_blocks.clear();
+    blocks.clear();
+  };
+  for (size_t i = 0; i < std::size(a.small_blocks); ++i) release(i * kAlignment, a.small_blocks[i]);
+  for (auto& [size, blocks] : a.large_blocks) release(size, blocks);
   a.stats.reserved_bytes -= static_cast<int64_t>(released);
   return released;
 }
@@ -84,11 +96,9 @@ void* allocate(size_t bytes) {
   std::lock_guard lock(a.mutex);
   ++a.stats.allocations;
   void* data = nullptr;
-  auto it = a.free_blocks.find(size);
-  if (it != a.free_blocks.end()) {
-    data = it->second.back();
-    it->second.pop_back();
-    if (it->second.empty()) a.free_blocks.erase(it);
+  if (auto& blocks = a.blocks(size); !blocks.empty()) {
+    data = blocks.back();
+    blocks.pop_back();
     ++a.stats.cache_hits;
   } else {
     if (size >= kHugePage) trim(a, static_cast<int64_t>(size));
@@ -117,7 +127,7 @@ void deallocate(void* data, size_t bytes) noexcept {
   auto& a = arena();
   std::lock_guard lock(a.mutex);
   a.stats.allocated_bytes -= static_cast<int64_t>(size);
-  a.free_blocks[size].push_back(data);
+  a.blocks(size).push_back(data);
 }
 
 MemoryStats memory_stats() {

@@ -5,13 +5,13 @@
 
 namespace zoo {
 
-std::string to_string(const Dims& dims) {
-  std::string text = "(";
-  for (int i = 0; i < dims.size(); ++i) {
-    if (i > 0) text += ", ";
-    text += std::to_string(dims[i]);
-  }
-  return text + (dims.size() == 1 ? ",)" : ")");
+DimsText::operator std::string() const { return concat_text(*this); }
+
+std::ostream& operator<<(std::ostream& out, const DimsText& text) {
+  const Dims& dims = text.dims_;
+  out << '(';
+  for (int i = 0; i < dims.size(); ++i) out << (i > 0 ? ", " : "") << dims[i];
+  return out << (dims.size() == 1 ? ",)" : ")");
 }
 
 Dims contiguous_strides(const Dims& shape) {
@@ -23,6 +23,9 @@ Dims contiguous_strides(const Dims& shape) {
 }
 
 Dims dense_strides_like(const Dims& shape, const Dims& strides) {
+  // The common case needs no sorting.
+  const Dims plain = contiguous_strides(shape);
+  if (strides == plain) return plain;
   // Outermost first. Broadcast (zero) strides and single elements say nothing about order: those
   // axes stay where a contiguous tensor has them, and the others are sorted around them.
   int order[kMaxDims], slots[kMaxDims], sorted[kMaxDims], count = 0;

@@ -69,8 +69,18 @@ class Dims {
   int64_t values_[kMaxDims];
 };
 
-// As Python prints a tuple: (2, 3), (4,), ().
-std::string to_string(const Dims& dims);
+// As Python prints a tuple: (2, 3), (4,), (). The text is made when a message needs it: checks are
+// given one in every operation, and hardly any fails.
+class DimsText {
+ public:
+  explicit DimsText(const Dims& dims) : dims_(dims) {}
+  operator std::string() const;  // NOLINT: implicit, as it stands for the string
+  friend std::ostream& operator<<(std::ostream& out, const DimsText& text);
+
+ private:
+  const Dims& dims_;
+};
+inline DimsText to_string(const Dims& dims) { return DimsText(dims); }
 
 Dims contiguous_strides(const Dims& shape);
 // Strides of the same memory order as `strides`, without gaps: how an output keeps the layout of

@@ -22,27 +22,8 @@ Storage::~Storage() {
 TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, Dims shape, Dims strides, int64_t offset)
     : storage(std::move(storage)), dtype(dtype), shape(shape), strides(strides), offset(offset) {}
 
-Tensor::Tensor(TensorImpl* impl) : impl_(impl) {}
-Tensor::Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
-Tensor::Tensor(const Tensor&) = default;
-Tensor::Tensor(Tensor&&) noexcept = default;
-Tensor& Tensor::operator=(const Tensor&) = default;
-Tensor& Tensor::operator=(Tensor&&) noexcept = default;
-Tensor::~Tensor() = default;
-
-const Dims& Tensor::shape() const { return impl_->shape; }
-const Dims& Tensor::strides() const { return impl_->strides; }
 int64_t Tensor::size(int axis) const {
   return impl_->shape[normalize_axis("size", axis, impl_->shape.size())];
-}
-int Tensor::ndim() const { return impl_->shape.size(); }
-int64_t Tensor::numel() const { return impl_->shape.product(); }
-int64_t Tensor::offset() const { return impl_->offset; }
-DType Tensor::dtype() const { return impl_->dtype; }
-Device Tensor::device() const { return impl_->storage->device(); }
-const Ref<Storage>& Tensor::storage() const { return impl_->storage; }
-void* Tensor::raw_data() const {
-  return static_cast<char*>(impl_->storage->data()) + impl_->offset * itemsize(impl_->dtype);
 }
 
 namespace {
@@ -103,8 +84,10 @@ Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t of
 
 Tensor alias(const Tensor& t) { return alias(t, t.shape(), t.strides(), t.offset()); }
 
-std::string describe(const Tensor& t) {
-  return std::string(dtype_name(t.dtype())) + " " + to_string(t.shape());
+TensorText::operator std::string() const { return concat_text(*this); }
+
+std::ostream& operator<<(std::ostream& out, const TensorText& text) {
+  return out << dtype_name(text.tensor_.dtype()) << ' ' << to_string(text.tensor_.shape());
 }
 
 }  // namespace zoo

@@ -113,7 +113,41 @@ class TensorImpl : public RefCounted {
   Dims strides;
   int64_t offset;
   std::unique_ptr<AutogradMeta> meta;
+
+  // A view made while operations are recorded knows the tensor whose memory it shows, so that an
+  // in-place change of either reaches the other's gradient. `history` counts the recorded changes
+  // of a base, `base_history` says which of them the view's grad_fn has seen.
+  Ref<TensorImpl> base;
+  uint32_t history = 0, base_history = 0;
 };
+
+// Of a view: takes on what was done in place to the tensor it shows. Defined in autograd/meta.cpp.
+void see_changes_of_base(TensorImpl& view);
+
+// Every operation goes through these many times: they are worth being inline.
+inline Tensor::Tensor(TensorImpl* impl) : impl_(impl) {}
+inline Tensor::Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+inline Tensor::Tensor(const Tensor&) = default;
+inline Tensor::Tensor(Tensor&&) noexcept = default;
+inline Tensor& Tensor::operator=(const Tensor&) = default;
+inline Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+inline Tensor::~Tensor() = default;
+inline const Dims& Tensor::shape() const { return impl_->shape; }
+inline const Dims& Tensor::strides() const { return impl_->strides; }
+inline int Tensor::ndim() const { return impl_->shape.size(); }
+inline int64_t Tensor::numel() const { return impl_->shape.product(); }
+inline int64_t Tensor::offset() const { return impl_->offset; }
+inline DType Tensor::dtype() const { return impl_->dtype; }
+inline Device Tensor::device() const { return impl_->storage->device(); }
+inline const Ref<Storage>& Tensor::storage() const { return impl_->storage; }
+inline void* Tensor::raw_data() const {
+  return static_cast<char*>(impl_->storage->data()) + impl_->offset * itemsize(impl_->dtype);
+}
+inline bool Tensor::requires_grad() const {
+  if (impl_->base) see_changes_of_base(*impl_);
+  const auto& meta = impl_->meta;
+  return meta && (meta->requires_grad || meta->grad_fn);
+}
 
 // Uninitialised memory, contiguous or with the given (dense) strides.
 Tensor empty(const Dims& shape, DType dtype, Device device = {});
@@ -125,7 +159,16 @@ Tensor empty_like(const Tensor& like, DType dtype);
 Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset);
 Tensor alias(const Tensor& t);
 
-// "float32 (2, 3)", for messages.
-std::string describe(const Tensor& t);
+// "float32 (2, 3)", for messages; made when one needs it.
+class TensorText {
+ public:
+  explicit TensorText(const Tensor& t) : tensor_(t) {}
+  operator std::string() const;  // NOLINT: implicit, as it stands for the string
+  friend std::ostream& operator<<(std::ostream& out, const TensorText& text);
+
+ private:
+  const Tensor& tensor_;
+};
+inline TensorText describe(const Tensor& t) { return TensorText(t); }
 
 }  // namespace zoo

@@ -16,6 +16,14 @@ enum Domain { NUMBERS, FLOATS };
 
 // What the gradient expressions of pointwise.def use, over Tensors.
 Tensor zero(const Tensor& t) { return zeros_like(t); }
+// The derivative of sinc from operations that have derivatives; 0 at 0, where both terms cancel.
+Tensor sinc_slope(const Tensor& x) {
+  const Tensor at_zero = equal(x, scalar(0, x.dtype()));
+  const Tensor t = where(at_zero, scalar(1, x.dtype()), x);
+  const Tensor slope = (cos(t * 3.141592653589793) - sinc(t)) / t;
+  // Near 0 it is -pi^2 x / 3, which also gives the second derivative there.
+  return where(at_zero, x * -3.289868133696453, slope);
+}
 Tensor operator<(const Tensor& a, double b) { return less(a, scalar(b, a.dtype())); }
 Tensor operator<=(const Tensor& a, double b) { return less_equal(a, scalar(b, a.dtype())); }
 Tensor operator==(const Tensor& a, double b) { return equal(a, scalar(b, a.dtype())); }
@@ -120,11 +128,23 @@ void record_binary(const BinaryRule& rule, const Tensor& a, const Tensor& b, con
                    Saved sa, Saved sb) {
   Saved sy = rule.saves == ABY ? Saved::output(y) : Saved();
   const Dims shape_a = a.shape(), shape_b = b.shape();
-  record(rule.name, {a, b}, {y}, [&rule, sa, sb, sy, shape_a, shape_b](Backward& bw) {
+  auto backward = [&rule, sa, sb, sy, shape_a, shape_b](Backward& bw) {
     const Tensor g = bw.grad(), a = conj(sa.get()), b = conj(sb.get()), y = conj(sy.get());
     if (bw.wants(0)) bw.set(0, unbroadcast(rule.gradient_a(a, b, y, g), shape_a));
     if (bw.wants(1)) bw.set(1, unbroadcast(rule.gradient_b(a, b, y, g), shape_b));
-  });
+  };
+  if (y.same_impl(a)) {
+    record_inplace(rule.name, {a, b}, y, std::move(backward));
+  } else {
+    record(rule.name, {a, b}, {y}, std::move(backward));
+  }
+}
+
+// Which operands the rule will read. Each factor of a product only serves the other's gradient.
+std::pair<bool, bool> operands_to_save(const BinaryRule& rule, const Tensor& a, const Tensor& b) {
+  const bool product = &rule.forward == &multiply_kernel;
+  return {(rule.saves & A) && (!product || b.requires_grad()),
+          (rule.saves & B) && (!product || a.requires_grad())};
 }
 
 // Arithmetic on bool happens in uint8 and counts as true unless it is 0, where that has a meaning.
@@ -135,7 +155,9 @@ Tensor apply_binary(const BinaryRule& rule, const Tensor& left, const Tensor& ri
   DType dtype = promote(left.dtype(), right.dtype());
   if (rule.domain == FLOATS && !is_differentiable(dtype)) dtype = DType::kF32;
   if (is_bool(dtype)) return apply_to_bools(rule, left, right);
-  const Tensor a = astype(left, dtype), b = astype(right, dtype);
+  Tensor converted_a, converted_b;
+  const Tensor& a = left.dtype() == dtype ? left : converted_a = astype(left, dtype);
+  const Tensor& b = right.dtype() == dtype ? right : converted_b = astype(right, dtype);
   const Dims shape = broadcast_shapes(rule.name, a.shape(), b.shape());
   Tensor y;
   if (is_complex(dtype)) [[unlikely]] {
@@ -145,8 +167,8 @@ Tensor apply_binary(const BinaryRule& rule, const Tensor& left, const Tensor& ri
     rule.forward.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
   }
   if (needs_grad(a, b)) {
-    record_binary(rule, a, b, y, rule.saves & A ? Saved(a) : Saved(),
-                  rule.saves & B ? Saved(b) : Saved());
+    const auto [saves_a, saves_b] = operands_to_save(rule, a, b);
+    record_binary(rule, a, b, y, saves_a ? Saved(a) : Saved(), saves_b ? Saved(b) : Saved());
   }
   return y;
 }
@@ -281,11 +303,20 @@ Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
   check_inplace(name, a, records);
   // The rule needs what `a` held before.
   Saved before;
-  if (records && (rule.saves & A)) {
-    GradMode off(false);
-    before = Saved(clone(a));
+  const auto [saves_a, saves_b] = operands_to_save(rule, a, b);
+  if (records && saves_a) {
+    Tensor copy;
+    {
+      GradMode off(false);
+      copy = clone(a);
+    }
+    if (a.grad_fn()) {  // with a's history, for gradients of gradients
+      copy.impl()->autograd().grad_fn = a.grad_fn();
+      copy.impl()->autograd().output_nr = a.impl()->meta->output_nr;
+    }
+    before = Saved(copy);
   }
-  Saved sb = records && (rule.saves & B) ? Saved(b.same_impl(a) ? clone(b) : b) : Saved();
+  Saved sb = records && saves_b ? Saved(b.same_impl(a) ? clone(b) : b) : Saved();
   if (is_complex(dtype)) [[unlikely]] {
     const Tensor y = compute_complex(name, {a, b});
     copy_kernel.on(a.device().type)(make_loop(shape, {&a, &y}), dtype, dtype);

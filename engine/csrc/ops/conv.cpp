@@ -67,16 +67,48 @@ Tensor empty_nhwc(int64_t n, int64_t c, int64_t h, int64_t w, DType dtype, Devic
 
 Tensor dense(const Tensor& t) { return t.is_dense() ? t : contiguous(t); }
 
-}  // namespace
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, Conv2dShape s);
+Tensor grad_weight(const Tensor& x, const Tensor& g, const Conv2dShape& s);
 
-Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
-              const Conv2dOptions& options) {
-  Conv2dShape s = make_shape(input, weight, bias, options);
-  if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
-    return astype(conv2d(astype(input, DType::kF32), astype(weight, DType::kF32),
-                         bias.defined() ? astype(bias, DType::kF32) : bias, options),
-                  input.dtype());
+// Gradient of the input. It is linear in both operands, and its own gradients are convolutions.
+Tensor grad_input(const Tensor& grad, const Tensor& weight, Conv2dShape s) {
+  const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast), w = dense(weight);
+  set_weight_strides(s, w);
+  const Tensor gx = empty_nhwc(s.n, s.c, s.h, s.w, g.dtype(), g.device());
+  conv2d_grad_input_kernel.on(g.device().type)(g.dtype(), s, g.data(), w.data(), gx.data());
+  if (needs_grad(g, w)) {
+    const Saved sg = w.requires_grad() ? Saved(g) : Saved();
+    const Saved sw = g.requires_grad() ? Saved(w) : Saved();
+    record("conv2d_grad_input", {g, w}, {gx}, [s, sg, sw](Backward& bw) {
+      const Tensor gg = bw.grad();
+      if (bw.wants(0)) bw.set(0, forward(gg, sw.get(), Tensor(), s));
+      if (bw.wants(1)) bw.set(1, grad_weight(gg, sg.get(), s));
+    });
   }
+  return gx;
+}
+
+// Gradient of the weight, laid out as the weight.
+Tensor grad_weight(const Tensor& input, const Tensor& grad, const Conv2dShape& s) {
+  const Tensor x = contiguous(input, MemoryFormat::kChannelsLast);
+  const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast);
+  const Tensor gw = empty_strided({s.k, s.c / s.groups, s.kh, s.kw},
+                                  Dims(s.weight_strides, s.weight_strides + 4), x.dtype(),
+                                  x.device());
+  conv2d_grad_weight_kernel.on(x.device().type)(x.dtype(), s, x.data(), g.data(), gw.data());
+  if (needs_grad(x, g)) {
+    const Saved sx = g.requires_grad() ? Saved(x) : Saved();
+    const Saved sg = x.requires_grad() ? Saved(g) : Saved();
+    record("conv2d_grad_weight", {x, g}, {gw}, [s, sx, sg](Backward& bw) {
+      const Tensor gg = bw.grad();
+      if (bw.wants(0)) bw.set(0, grad_input(sg.get(), gg, s));
+      if (bw.wants(1)) bw.set(1, forward(sx.get(), gg, Tensor(), s));
+    });
+  }
+  return gw;
+}
+
+Tensor forward(const Tensor& input, const Tensor& weight, const Tensor& bias, Conv2dShape s) {
   const Tensor x = contiguous(input, MemoryFormat::kChannelsLast);
   const Tensor w = dense(weight);
   set_weight_strides(s, w);
@@ -89,25 +121,30 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
   }
   conv2d_forward_kernel.on(x.device().type)(x.dtype(), s, x.data(), w.data(), epilogue, y.data());
   if (needs_grad(x, w, bias)) {
-    record("conv2d", {x, w, bias}, {y}, [s, sx = Saved(x), sw = Saved(w)](Backward& bw) {
-      check<AutogradError>(!grad_enabled(), "conv2d: not differentiable twice");
+    // Each operand only serves the other's gradient.
+    const Saved sx = w.requires_grad() ? Saved(x) : Saved();
+    const Saved sw = x.requires_grad() ? Saved(w) : Saved();
+    record("conv2d", {x, w, bias}, {y}, [s, sx, sw](Backward& bw) {
       const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
-      const Tensor x = sx.get(), w = sw.get();
-      const DeviceType device = g.device().type;
-      if (bw.wants(1)) {
-        Tensor gw = empty_strided(w.shape(), w.strides(), w.dtype(), w.device());
-        conv2d_grad_weight_kernel.on(device)(x.dtype(), s, x.data(), g.data(), gw.data());
-        bw.set(1, gw);
-      }
+      if (bw.wants(1)) bw.set(1, grad_weight(sx.get(), g, s));
       if (bw.wants(2)) bw.set(2, sum(g, Dims{0, 2, 3}, false));
-      if (bw.wants(0)) {
-        Tensor gx = empty_nhwc(s.n, s.c, s.h, s.w, x.dtype(), x.device());
-        conv2d_grad_input_kernel.on(device)(x.dtype(), s, g.data(), w.data(), gx.data());
-        bw.set(0, gx);
-      }
+      if (bw.wants(0)) bw.set(0, grad_input(g, sw.get(), s));
     });
   }
   return y;
+}
+
+}  // namespace
+
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+              const Conv2dOptions& options) {
+  const Conv2dShape s = make_shape(input, weight, bias, options);
+  if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
+    return astype(conv2d(astype(input, DType::kF32), astype(weight, DType::kF32),
+                         bias.defined() ? astype(bias, DType::kF32) : bias, options),
+                  input.dtype());
+  }
+  return forward(input, weight, bias, s);
 }
 
 }  // namespace zoo

@@ -61,11 +61,7 @@ Tensor contiguous(const Tensor& t, MemoryFormat format) {
   return record_copy("contiguous", t, out);
 }
 
-Tensor detach(const Tensor& t) { 
-  Tensor out = alias(t);
-  out.impl()->is_view = true;
-  return out;
-}
+Tensor detach(const Tensor& t) { return alias(t); }
 
 Tensor copy_(const Tensor& t, const Tensor& source) {
   const Dims shape = broadcast_shapes("copy_", t.shape(), source.shape());
@@ -82,7 +78,7 @@ Tensor copy_(const Tensor& t, const Tensor& source) {
   if (records) {
     const Dims source_shape = source.shape();
     const DType dtype = source.dtype();
-    record("copy_", {Tensor(), source}, {t}, [source_shape, dtype](Backward& bw) {
+    record_inplace("copy_", {Tensor(), source}, t, [source_shape, dtype](Backward& bw) {
       if (bw.wants(1)) bw.set(1, astype(unbroadcast(bw.grad(), source_shape), dtype));
     });
   }

@@ -29,6 +29,19 @@ Tensor generate(int64_t n, DType dtype, F value) {
   return t;
 }
 
+// A number in a tensor's dtype. 64-bit integers beyond 2^53 come through tensors instead.
+template <class T>
+T element_of(double value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    return value < 0 ? static_cast<T>(static_cast<int64_t>(value))
+                     : static_cast<T>(static_cast<uint64_t>(value));
+  } else {
+    return static_cast<T>(static_cast<ComputeType<T>>(value));
+  }
+}
+
 }  // namespace
 
 Tensor fill_(const Tensor& t, double value) {
@@ -38,16 +51,7 @@ Tensor fill_(const Tensor& t, double value) {
     return t;
   }
   visit_dtype(t.dtype(), [&]<class T>() {
-    T element;
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      // 64-bit integers beyond 2^53 come through tensors, not through a double.
-      element = static_cast<T>(value < 0 ? static_cast<T>(static_cast<int64_t>(value))
-                                         : static_cast<T>(static_cast<uint64_t>(value)));
-    } else if constexpr (std::is_same_v<T, bool>) {
-      element = value != 0;
-    } else {
-      element = static_cast<T>(static_cast<ComputeType<T>>(value));
-    }
+    const T element = element_of<T>(value);
     fill_kernel.on(t.device().type)(make_loop(t.shape(), {&t}), t.dtype(), &element);
   });
   return t;
@@ -60,7 +64,11 @@ Tensor zeros(const Dims& shape, DType dtype, Device device) { return full(shape,
 Tensor ones(const Dims& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
 Tensor zeros_like(const Tensor& t) { return fill_(empty_like(t), 0); }
 Tensor ones_like(const Tensor& t) { return fill_(empty_like(t), 1); }
-Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
+Tensor scalar(double value, DType dtype) {
+  Tensor t = empty({}, dtype);
+  visit_dtype(dtype, [&]<class T>() { *t.data<T>() = element_of<T>(value); });
+  return t;
+}
 
 Tensor arange(double start, double stop, double step, DType dtype) {
   const int64_t n = range_length(start, stop, step);

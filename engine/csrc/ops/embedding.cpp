@@ -32,6 +32,10 @@ Tensor embedding_grad(const Tensor& grad, const Tensor& idx, const Dims& table_s
   const EmbeddingGrad args{static_cast<int64_t>(distinct.size()), table_shape[1], distinct.data(),
                            start.data(), order.data()};
   embedding_grad_kernel.on(g.device().type)(g.dtype(), args, g.data(), out.data());
+  if (needs_grad(g)) {
+    record("embedding_grad", {g}, {out},
+           [idx](Backward& bw) { bw.set(0, embedding(bw.grad(), idx)); });
+  }
   return out;
 }
 
@@ -59,7 +63,6 @@ Tensor embedding(const Tensor& weight, const Tensor& idx) {
                                             weight.size(1) * itemsize(weight.dtype()), y.data());
   if (needs_grad(table)) {
     record("embedding", {table}, {y}, [rows, table_shape = weight.shape()](Backward& bw) {
-      refuse_second_order("embedding");
       const Tensor g = bw.grad();
       const DType dtype = g.dtype();
       const Tensor wide = is_narrow(dtype) ? astype(g, DType::kF32) : g;

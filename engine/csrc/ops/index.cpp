@@ -205,7 +205,6 @@ Tensor index(const Tensor& t, const std::vector<Index>& indices) {
       gather_rows_kernel.on(t.device().type)(rows_args(s, front, s.rows), t.dtype());
     }
     out = detach(from_front(front, s));
-    out.impl()->is_view = false;
   }
   if (needs_grad(t)) {
     record("index", {t}, {out}, [shape = t.shape(), indices](Backward& bw) {
@@ -264,7 +263,7 @@ void set_index(const Tensor& t, const std::vector<Index>& indices, const Tensor&
     }
   }
   if (records) {
-    record("setitem", {t, value}, {t},
+    record_inplace("setitem", {t, value}, t,
            [indices, shape = value.shape(), dtype = value.dtype()](Backward& bw) {
              const Tensor g = bw.grad();
              if (bw.wants(1)) bw.set(1, astype(unbroadcast(index(g, indices), shape), dtype));

@@ -40,8 +40,11 @@ struct CrossEntropyRule {
   double divisor;  // of the mean
 
   void operator()(Backward& bw) {
-    refuse_second_order("cross_entropy");
     const Tensor x = logits.get(), w = weight.get();
+    if (grad_enabled()) {
+      bw.set(0, in_operations(x, w, bw.grad()));
+      return;
+    }
     args.logits = x.data();
     args.target = target.data<int64_t>();
     args.weight = w.defined() ? w.data() : nullptr;
@@ -55,6 +58,28 @@ struct CrossEntropyRule {
     cross_entropy_grad_kernel.on(x.device().type)(x.dtype(), args, log_sums.data(), scale.data(),
                                                   grad.data());
     bw.set(0, grad);
+  }
+
+  // What the kernel computes, recorded: softmax(x) scaled by row, less a constant.
+  Tensor in_operations(const Tensor& x, const Tensor& w, const Tensor& g) const {
+    const int64_t rows = args.shape.rows, classes = args.shape.width;
+    const Tensor total = empty({rows, 1}, DType::kF64), own = zeros({rows, classes}, DType::kF64);
+    const Tensor weights = w.defined() ? contiguous(astype(detach(w), DType::kF64))
+                                       : ones({classes}, DType::kF64);
+    const double* by_class = weights.data<double>();
+    const double each = args.smoothing / static_cast<double>(classes);
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t t = target.data<int64_t>()[i];
+      const bool counts = t != args.ignore_index;
+      total.data<double>()[i] =
+          counts ? (1.0 - args.smoothing) * by_class[t] + each * args.weight_sum : 0.0;
+      if (!counts) continue;
+      double* row = own.data<double>() + i * classes;
+      for (int64_t c = 0; c < classes; ++c) row[c] = each * by_class[c];
+      row[t] += (1.0 - args.smoothing) * by_class[t];
+    }
+    const Tensor scale = reduction == Reduction::kNone ? reshape(g, {rows, 1}) : g / divisor;
+    return scale * (softmax(x, -1) * astype(total, x.dtype()) - astype(own, x.dtype()));
   }
 };
 
@@ -146,7 +171,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
   check(classes >= 1, "cross_entropy: logits have shape ", to_string(logits.shape()),
         ", expected at least one class");
   check(!weight.defined() || (weight.ndim() == 1 && weight.size(0) == classes),
-        "cross_entropy: weight has shape ", weight.defined() ? to_string(weight.shape()) : "",
+        "cross_entropy: weight has shape ", weight.defined() ? to_string(weight.shape()) : std::string(),
         ", expected (", classes, ",): one number for each class");
   check<AutogradError>(!needs_grad(weight),
                        "cross_entropy: there is no gradient for weight; pass "

@@ -129,11 +129,15 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     out = is_complex(dtype) ? compute_complex("matmul", {a, b}) : multiply_matrices(a, b);
   }
   if (needs_grad(a, b)) {
-    record("matmul", {a, b}, {out}, [sa = Saved(a), sb = Saved(b)](Backward& bw) {
-      const Tensor g = bw.grad(), a = conj(sa.get()), b = conj(sb.get());
-      if (bw.wants(0)) bw.set(0, unbroadcast(matmul(g, transposed(b)), a.shape()));
-      if (bw.wants(1)) bw.set(1, unbroadcast(matmul(transposed(a), g), b.shape()));
-    });
+    // Each factor only serves the other's gradient.
+    const Saved sa = b.requires_grad() ? Saved(a) : Saved();
+    const Saved sb = a.requires_grad() ? Saved(b) : Saved();
+    record("matmul", {a, b}, {out},
+           [sa, sb, shape_a = a.shape(), shape_b = b.shape()](Backward& bw) {
+             const Tensor g = bw.grad(), a = conj(sa.get()), b = conj(sb.get());
+             if (bw.wants(0)) bw.set(0, unbroadcast(matmul(g, transposed(b)), shape_a));
+             if (bw.wants(1)) bw.set(1, unbroadcast(matmul(transposed(a), g), shape_b));
+           });
   }
   return out;
 }
@@ -165,7 +169,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     gemm(as_rows(x), transposed(weight), as_rows(out), packed_bias);
   }
   if (needs_grad(x, weight, bias)) {
-    record("linear", {x, weight, bias}, {out}, [sx = Saved(x), sw = Saved(weight)](Backward& bw) {
+    const Saved sx = weight.requires_grad() ? Saved(x) : Saved();
+    const Saved sw = x.requires_grad() ? Saved(weight) : Saved();
+    record("linear", {x, weight, bias}, {out}, [sx, sw](Backward& bw) {
       const Tensor g = bw.grad(), x = sx.get(), w = sw.get();
       if (bw.wants(0)) bw.set(0, matmul(g, w));
       const Tensor rows = as_rows(g);

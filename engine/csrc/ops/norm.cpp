@@ -53,13 +53,59 @@ struct ChannelNumbers {
   std::vector<double> inverse_std;
 };
 
+// (C,) beside (N, C, H, W).
+Tensor by_channel(const Tensor& t) { return reshape(t, {1, t.numel(), 1, 1}); }
+
 struct BatchNormRule {
   Saved x, y, weight;
+  Saved running_mean, running_var;  // in inference, where they want gradients
   ChannelNumbers channels;
+  double eps;
   bool training, relu, has_residual;
 
+  // What the kernels below compute, in operations that are recorded.
+  void in_operations(Backward& bw) const {
+    const Dims pixels{0, 2, 3};
+    const Tensor x = this->x.get(), y = this->y.get(), w = weight.get();
+    Tensor g = bw.grad();
+    if (relu) {
+      const Tensor out = y.defined()
+                             ? detach(y)
+                             : detach(x) * by_channel(channels.scale) + by_channel(channels.shift);
+      g = where(less_equal(out, scalar(0, out.dtype())), scalar(0, g.dtype()), g);
+    }
+    if (has_residual && bw.wants(3)) bw.set(3, g);
+    const Tensor h = w.defined() ? g * by_channel(w) : g;
+    const Tensor m = running_mean.get(), v = running_var.get();
+    Tensor centred, inverse;
+    if (training) {
+      centred = x - mean(x, pixels, true);
+      inverse = rsqrt(mean(centred * centred, pixels, true) + eps);
+    } else {
+      if (x.defined()) centred = x - by_channel(m.defined() ? m : channels.mean);
+      inverse = by_channel(v.defined() ? rsqrt(v + eps)
+                                       : from_doubles(channels.inverse_std, g.dtype()));
+    }
+    if (bw.wants(1)) bw.set(1, sum(g * (centred * inverse), pixels, false));
+    if (bw.wants(2)) bw.set(2, sum(g, pixels, false));
+    if (bw.wants(4)) bw.set(4, sum(-h * inverse, pixels, false));
+    if (bw.wants(5)) {
+      bw.set(5, sum(h * centred * (inverse * inverse * inverse) * -0.5, pixels, false));
+    }
+    if (!bw.wants(0)) return;
+    if (training) {
+      const Tensor normal = centred * inverse;
+      bw.set(0, inverse * (h - mean(h, pixels, true) - normal * mean(h * normal, pixels, true)));
+    } else {
+      bw.set(0, h * inverse);
+    }
+  }
+
   void operator()(Backward& bw) {
-    refuse_second_order("batch_norm");
+    if (grad_enabled()) {
+      in_operations(bw);
+      return;
+    }
     const Tensor grad = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
     const DType dtype = grad.dtype();
     const Dims shape = grad.shape();
@@ -183,6 +229,9 @@ Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Ten
     if (keeps_x) rule.x = Saved(x);
     if (options.relu && (residual.defined() || !keeps_x)) rule.y = Saved::output(y);
     rule.weight = Saved(weight);
+    if (needs_grad(given_mean)) rule.running_mean = Saved(given_mean);
+    if (needs_grad(given_var)) rule.running_var = Saved(given_var);
+    rule.eps = options.eps;
     rule.channels = std::move(channels);
     rule.training = options.training;
     rule.relu = options.relu;
@@ -205,7 +254,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check_channels("running_mean", running_mean, x);
   check_channels("running_var", running_var, x);
   check(!residual.defined() || residual.shape() == x.shape(), "batch_norm: residual has shape ",
-        residual.defined() ? to_string(residual.shape()) : "", ", expected that of x, ",
+        residual.defined() ? to_string(residual.shape()) : std::string(), ", expected that of x, ",
         to_string(x.shape()));
   if (options.training) {
     const int64_t values = x.numel() / std::max<int64_t>(1, x.size(1));
@@ -251,9 +300,30 @@ struct LayerNormRule {
   Saved x, weight;
   Tensor mean, inverse_std;  // float64, by row
   Dims normalized;
+  double eps;
+
+  // What the kernel below computes, in operations that are recorded.
+  void in_operations(Backward& bw) const {
+    const Tensor x = this->x.get(), w = weight.get(), g = bw.grad();
+    const int lead = x.ndim() - normalized.size();
+    Dims last, first;
+    for (int d = 0; d < x.ndim(); ++d) (d < lead ? first : last).push_back(d);
+    const Tensor centred = x - zoo::mean(x, last, true);
+    const Tensor inverse = rsqrt(zoo::mean(centred * centred, last, true) + eps);
+    const Tensor normal = centred * inverse, h = w.defined() ? g * w : g;
+    if (bw.wants(1)) bw.set(1, sum(g * normal, first, false));
+    if (bw.wants(2)) bw.set(2, sum(g, first, false));
+    if (bw.wants(0)) {
+      bw.set(0, inverse * (h - zoo::mean(h, last, true) -
+                           normal * zoo::mean(h * normal, last, true)));
+    }
+  }
 
   void operator()(Backward& bw) {
-    refuse_second_order("layer_norm");
+    if (grad_enabled()) {
+      in_operations(bw);
+      return;
+    }
     const Tensor grad = contiguous(bw.grad());
     const Tensor x_saved = x.get(), w = weight.get();
     const int64_t width = normalized.product();
@@ -285,7 +355,7 @@ Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
   for (const Tensor* t : {&weight, &bias}) {
     check(!t->defined() || t->shape() == normalized,
           "layer_norm: ", t == &weight ? "weight" : "bias", " has shape ",
-          t->defined() ? to_string(t->shape()) : "", ", expected ", to_string(normalized));
+          t->defined() ? to_string(t->shape()) : std::string(), ", expected ", to_string(normalized));
   }
   if (is_narrow(x.dtype())) {
     return astype(layer_norm(astype(x, DType::kF32), normalized, weight, bias, eps), x.dtype());
@@ -303,7 +373,7 @@ Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
       b.defined() ? b.data() : nullptr, eps, y.data(), mean.data<double>(), inverse.data<double>());
   if (needs_grad(input, w, b)) {
     record("layer_norm", {input, w, b}, {y},
-           LayerNormRule{Saved(input), Saved(w), mean, inverse, normalized});
+           LayerNormRule{Saved(input), Saved(w), mean, inverse, normalized, eps});
   }
   return y;
 }

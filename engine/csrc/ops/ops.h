@@ -61,6 +61,8 @@ Tensor detach(const Tensor& t);
 // In place; differentiable in `source`; converts and broadcasts.
 Tensor copy_(const Tensor& t, const Tensor& source);
 Tensor fill_(const Tensor& t, double value);
+// Call after every element of `t` was overwritten by something without a gradient (tape.cpp).
+void forget_history(const char* op, const Tensor& t);
 
 // ---- complex.cpp -------------------------------------------------------------------------------
 Tensor real(const Tensor& t);  // views of a complex tensor; a real one is its own real part
@@ -123,3 +125,4 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
 }  // namespace zoo
 
 #include "ops/nn_ops.h"
+#include "ops/order_ops.h"

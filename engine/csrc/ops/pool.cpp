@@ -100,21 +100,50 @@ void check_pictures(const char* op, const Tensor& x) {
         x.size(2), " x ", x.size(3), " are too large");
 }
 
-Tensor avg_pool_windows(const char* op, const Tensor& pictures, AxisTables h, AxisTables w) {
+Tensor avg_pool_windows(const char* op, const Tensor& pictures, const PoolRule& rule);
+
+// Gradient of the pictures; linear, so that its own gradient is the pooling itself.
+Tensor avg_pool_grad(const char* op, const Tensor& grad, const PoolRule& rule) {
+  const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast);
+  const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
+  avg_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(), grad_x.data());
+  if (needs_grad(g)) {
+    record(op, {g}, {grad_x},
+           [rule, op](Backward& bw) { bw.set(0, avg_pool_windows(op, bw.grad(), rule)); });
+  }
+  return grad_x;
+}
+
+Tensor avg_pool_windows(const char* op, const Tensor& pictures, const PoolRule& rule) {
   const Tensor x = contiguous(pictures, MemoryFormat::kChannelsLast);
-  PoolRule rule{std::move(h), std::move(w), x.size(0), x.size(1)};
   const Tensor y = empty_channels_last(rule.out_dims(), x);
   avg_pool_kernel.on(x.device().type)(x.dtype(), rule.shape(), x.data(), y.data());
   if (needs_grad(x)) {
-    record(op, {x}, {y}, [rule = std::move(rule), op](Backward& bw) {
-      refuse_second_order(op);
-      const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
-      const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
-      avg_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(), grad_x.data());
-      bw.set(0, grad_x);
-    });
+    record(op, {x}, {y},
+           [rule, op](Backward& bw) { bw.set(0, avg_pool_grad(op, bw.grad(), rule)); });
   }
   return y;
+}
+
+// The element of each window that `where` names: what max_pool2d does once the places are known.
+Tensor pick(const Tensor& pictures, const Tensor& where, const PoolRule& rule) {
+  const auto tensor = [](const Tensor& t) { return Index{Index::Kind::kTensor, 0, 0, 1, t}; };
+  const Tensor pixels = reshape(pictures, {rule.n, rule.c, rule.h.in * rule.w.in});
+  const Tensor n = reshape(arange(0, static_cast<double>(rule.n), 1, DType::kI64), {-1, 1, 1, 1});
+  const Tensor c = reshape(arange(0, static_cast<double>(rule.c), 1, DType::kI64), {-1, 1, 1});
+  return index(pixels, {tensor(n), tensor(c), tensor(astype(where, DType::kI64))});
+}
+
+Tensor max_pool_grad(const Tensor& grad, const Tensor& where, const PoolRule& rule) {
+  const Tensor g = contiguous(grad, MemoryFormat::kChannelsLast);
+  const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
+  max_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(),
+                                           where.data<int32_t>(), grad_x.data());
+  if (needs_grad(g)) {
+    record("max_pool2d_grad", {g}, {grad_x},
+           [rule, where](Backward& bw) { bw.set(0, pick(bw.grad(), where, rule)); });
+  }
+  return grad_x;
 }
 
 }  // namespace
@@ -134,12 +163,7 @@ Tensor max_pool2d(const Tensor& pictures, const Pool2dOptions& options) {
                                       where.data<int32_t>());
   if (needs_grad(x)) {
     record("max_pool2d", {x}, {y}, [rule = std::move(rule), where](Backward& bw) {
-      refuse_second_order("max_pool2d");
-      const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
-      const Tensor grad_x = empty_channels_last(rule.in_dims(), g);
-      max_pool_grad_kernel.on(g.device().type)(g.dtype(), rule.shape(), g.data(),
-                                               where.data<int32_t>(), grad_x.data());
-      bw.set(0, grad_x);
+      bw.set(0, max_pool_grad(bw.grad(), where, rule));
     });
   }
   return y;
@@ -154,8 +178,9 @@ Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
         options.dilation[0], ", ", options.dilation[1],
         ") is not supported; only max_pool2d has it");
   return avg_pool_windows("avg_pool2d", x,
-                          sliding_axis("avg_pool2d", "height", x.size(2), 0, options),
-                          sliding_axis("avg_pool2d", "width", x.size(3), 1, options));
+                          {sliding_axis("avg_pool2d", "height", x.size(2), 0, options),
+                           sliding_axis("avg_pool2d", "width", x.size(3), 1, options), x.size(0),
+                           x.size(1)});
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
@@ -165,8 +190,9 @@ Tensor adaptive_avg_pool2d(const Tensor& x, int64_t out_h, int64_t out_w) {
   if (is_narrow(x.dtype())) {
     return astype(adaptive_avg_pool2d(astype(x, DType::kF32), out_h, out_w), x.dtype());
   }
-  return avg_pool_windows("adaptive_avg_pool2d", x, adaptive_axis(x.size(2), out_h),
-                          adaptive_axis(x.size(3), out_w));
+  return avg_pool_windows("adaptive_avg_pool2d", x,
+                          {adaptive_axis(x.size(2), out_h), adaptive_axis(x.size(3), out_w),
+                           x.size(0), x.size(1)});
 }
 
 }  // namespace zoo

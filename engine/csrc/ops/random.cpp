@@ -27,8 +27,12 @@ Tensor fill_in_place(const char* op, const Tensor& t, const RandomFill& fill,
   check_floating(op, t);
   check_inplace(op, t, false);
   const Tensor values = filled(op, t.shape(), t.dtype(), fill, generator);
-  GradMode off(false);
-  return copy_(t, values);
+  {
+    GradMode off(false);
+    copy_(t, values);
+  }
+  forget_history(op, t);
+  return t;
 }
 
 // 64 random bits: number i of a stream.

@@ -1,6 +1,7 @@
 // Reductions and their gradients.
 #include "kernels/reduce.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "autograd/node.h"
@@ -98,6 +99,27 @@ Tensor extreme(const char* name, const ReduceKernel& kernel, const Tensor& t, co
   return out;
 }
 
+// For each element the product of the others along the axes, as a polynomial in them: unlike a
+// quotient it has derivatives where elements are 0. Takes a factor of their number in memory.
+Tensor products_of_others(const Tensor& x, const Dims& axes) {
+  Dims order;
+  for (int i = 0; i < x.ndim(); ++i) {
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) order.push_back(i);
+  }
+  int64_t n = 1;
+  for (int64_t a : axes) {
+    order.push_back(a);
+    n *= x.shape()[a];
+  }
+  const Tensor moved = permute_dims(x, order);
+  const Tensor rows = reshape(moved, {n == 0 ? 0 : x.numel() / n, 1, n});
+  const Tensor own = equal(eye(n, n, 0, x.dtype()), scalar(1, x.dtype()));
+  const Tensor others = prod(where(own, scalar(1, x.dtype()), rows), Dims{2}, false);
+  Dims back(x.ndim(), 0);
+  for (int i = 0; i < order.size(); ++i) back[order[i]] = i;
+  return permute_dims(reshape(others, moved.shape()), back);
+}
+
 Tensor truth(const ReduceKernel& kernel, const char* name, const Tensor& t, const Axes& axes,
              bool keepdims) {
   const Tensor x = is_complex(t.dtype()) ? astype(t, DType::kBool) : t;
@@ -181,6 +203,10 @@ Tensor prod(const Tensor& t, const Axes& axes, bool keepdims, std::optional<DTyp
       Dims axes;
       for (int i = 0; i < x.ndim(); ++i) {
         if (one[i] != x.shape()[i]) axes.push_back(i);
+      }
+      if (grad_enabled() && zoo::any(equal(detach(x), scalar(0, x.dtype())), {}, false).data<bool>()[0]) {
+        bw.set(0, g * products_of_others(x, axes));
+        return;
       }
       const Tensor none = scalar(0, x.dtype()), unit = scalar(1, x.dtype());
       const Tensor is_zero = equal(x, none);

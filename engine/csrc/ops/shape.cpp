@@ -65,7 +65,12 @@ Dims infer_shape(const Tensor& t, Dims shape) {
 
 Tensor make_view(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset) {
   Tensor out = alias(t, shape, strides, offset);
-  out.impl()->is_view = true;
+  TensorImpl& view = *out.impl();
+  view.is_view = true;
+  if (grad_enabled()) {
+    view.base = t.impl()->base ? t.impl()->base : t.ref();
+    view.base_history = view.base->history;
+  }
   return out;
 }
 

@@ -262,3 +262,5 @@ ZOO_INLINE T shift_right(T a, T b) {
 
 }  // namespace
 }  // namespace zoo
+
+#include "kernels/cpu/special_math.h"

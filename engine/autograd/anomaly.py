@@ -1,0 +1,46 @@
+"""Finding the operation that made the first NaN."""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from types import TracebackType
+
+from engine import _C
+
+
+class detect_anomaly(ContextDecorator):  # noqa: N801 - the field's name for it
+    """Inside, a backward pass raises AutogradError at the first gradient that is not finite.
+
+    The message names the operation whose rule made it, the line of your program that ran that
+    operation, how many elements are NaN or infinite and where the first is. Each gradient is read
+    once more, so use it to search, not to train.
+
+    Args:
+        check_forward: raises too when a recorded operation's result is not finite.
+
+    >>> x = engine.asarray([0.0])
+    >>> x.requires_grad = True
+    >>> with engine.autograd.detect_anomaly():
+    ...     engine.sqrt(x).backward()
+    Traceback (most recent call last):
+    engine._C.AutogradError: backward of 'sqrt' (...) made a gradient that is not finite: ...
+    """
+
+    def __init__(self, check_forward: bool = False) -> None:
+        self._forward = check_forward
+        self._previous: list[tuple[bool, bool]] = []
+
+    def _recreate_cm(self) -> detect_anomaly:
+        return type(self)(self._forward)  # a decorated function may run on several threads
+
+    def __enter__(self) -> detect_anomaly:
+        self._previous.append(_C._set_anomaly_mode(True, self._forward))
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _C._set_anomaly_mode(*self._previous.pop())
