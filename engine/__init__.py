@@ -14,18 +14,39 @@ from __future__ import annotations
 
 import os as _os
 from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from engine import _C, autograd, interop, routines
 from engine._C import *  # noqa: F403
 from engine._C import AutogradError, Device, Generator, Tensor, dtype
-from engine.autograd.gradients import grad
-from engine.creation import arange, empty, eye, full, linspace, ones, zeros  # noqa: F401
+from engine.autograd.gradients import grad  # type: ignore[assignment]
+from engine.creation import (  # type: ignore[assignment]  # noqa: F401
+    arange,
+    empty,
+    eye,
+    full,
+    linspace,
+    ones,
+    zeros,
+)
 from engine.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
-from engine.elementwise import bitwise_invert, clip, nextafter, positive  # noqa: F401
+from engine.elementwise import (  # type: ignore[assignment]  # noqa: F401
+    bitwise_invert,
+    clip,
+    nextafter,
+    positive,
+)
 from engine.extension import get_include
 from engine.grad_mode import enable_grad, inference_mode, no_grad
 from engine.inspection import __array_namespace_info__
-from engine.shaping import concat, expand_dims, permute_dims, squeeze, take, where  # noqa: F401
+from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
+    concat,
+    expand_dims,
+    permute_dims,
+    squeeze,
+    take,
+    where,
+)
 
 if TYPE_CHECKING:
     from engine import fft, linalg, nn, optim
@@ -45,7 +66,7 @@ interop.install()
 _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> _Any:
     # These load when first used: importing the engine stays quick.
     if name in ("fft", "linalg", "nn", "optim"):
         import importlib
