@@ -14,16 +14,39 @@ from __future__ import annotations
 
 import os as _os
 from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from engine import _C, autograd, interop, routines
 from engine._C import *  # noqa: F403
 from engine._C import AutogradError, Device, Generator, Tensor, dtype
-from engine.autograd.gradients import grad
+from engine.autograd.gradients import grad  # type: ignore[assignment]
+from engine.creation import (  # type: ignore[assignment]  # noqa: F401
+    arange,
+    empty,
+    eye,
+    full,
+    linspace,
+    ones,
+    zeros,
+)
 from engine.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
-from engine.elementwise import bitwise_invert, clip, nextafter, positive
+from engine.elementwise import (  # type: ignore[assignment]  # noqa: F401
+    bitwise_invert,
+    clip,
+    nextafter,
+    positive,
+)
 from engine.extension import get_include
 from engine.grad_mode import enable_grad, inference_mode, no_grad
 from engine.inspection import __array_namespace_info__
+from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
+    concat,
+    expand_dims,
+    permute_dims,
+    squeeze,
+    take,
+    where,
+)
 
 if TYPE_CHECKING:
     from engine import fft, linalg, nn, optim
@@ -43,7 +66,7 @@ interop.install()
 _C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> _Any:
     # These load when first used: importing the engine stays quick.
     if name in ("fft", "linalg", "nn", "optim"):
         import importlib
@@ -56,8 +79,7 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [  # noqa: PLE0604
-    *(name for name in vars(_C) if not name.startswith("_") and name != "clip"),
-    "clip",
+    *(name for name in vars(_C) if not name.startswith("_")),
     *routines.__all__,
     "AutogradError",
     "Device",

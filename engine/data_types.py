@@ -54,7 +54,8 @@ def result_type(*arrays_and_dtypes: Tensor | dtype | complex) -> dtype:
     strong: dtype | None = None
     numbers = []
     for given in arrays_and_dtypes:
-        if type(given) in (bool, int, float, complex):  # numpy's scalars have a dtype
+        # numpy's scalars are such numbers too, but have a dtype.
+        if isinstance(given, (bool, int, float, complex)) and not hasattr(given, "dtype"):
             numbers.append(given)
             continue
         own = given.dtype if isinstance(given, Tensor) else _as_dtype(given)

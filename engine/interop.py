@@ -5,7 +5,7 @@ copy and pickle.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, SupportsIndex
 
 from engine import _C
 from engine._C import AutogradError, Device, Tensor
@@ -134,7 +134,7 @@ def _rebuild(kind: type[Tensor], values: Any, dtype: Any, requires_grad: bool) -
     return tensor
 
 
-def __reduce_ex__(self: Tensor, protocol: int) -> Any:
+def __reduce_ex__(self: Tensor, protocol: SupportsIndex) -> Any:
     # Values travel as a numpy array: with protocol 5 as an out-of-band buffer.
     if not self.is_leaf:
         raise AutogradError(
