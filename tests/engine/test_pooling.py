@@ -147,3 +147,15 @@ def test_impossible_windows_are_refused(args, message) -> None:
 def test_pooling_needs_four_axes() -> None:
     with pytest.raises(ValueError, match=r"\(3, 4, 4\), expected pictures \(N, C, H, W\)"):
         _C.adaptive_avg_pool2d(engine.ones((3, 4, 4)), (1, 1))
+
+
+@pytest.mark.parametrize("op", ["max_pool2d", "avg_pool2d"])
+def test_second_derivatives(op) -> None:
+    def first(x: engine.Tensor) -> engine.Tensor:
+        with engine.enable_grad():
+            x = x if x.requires_grad else leaf(x.numpy())
+            y = getattr(_C, op)(x, (2, 3), (1, 2), (1, 1))
+            (gradient,) = engine.grad([(y * y * y).sum()], [x], create_graph=True)
+        return gradient
+
+    gradcheck(first, [pictures(2, 2, 4, 5)])
