@@ -8,7 +8,7 @@ import builtins
 import collections.abc
 import numpy
 import typing
-__all__: list[str] = ['AutogradError', 'Device', 'Generator', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'argsort', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'clip', 'complex128', 'complex64', 'concat', 'conj', 'conv2d', 'copysign', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'cummax', 'cummin', 'cumprod', 'cumsum', 'diagonal', 'digamma', 'divide', 'dropout', 'dtype', 'dtype_named', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'exp2', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'gather', 'gcd', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad', 'grad_norm', 'greater', 'greater_equal', 'hypot', 'i0', 'i1', 'imag', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'lcm', 'leaky_relu', 'less', 'less_equal', 'lgamma', 'linear', 'linear_scan', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logit', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'polygamma', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'real', 'reciprocal', 'relu', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'scatter', 'scatter_add', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinc', 'sinh', 'softmax', 'sort', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'xlogy', 'zeros', 'zeros_like']
+__all__: list[str] = ['AutogradError', 'Device', 'Generator', 'Node', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'argsort', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'celu', 'clip', 'complex128', 'complex64', 'concat', 'conj', 'conv2d', 'conv_transpose2d', 'copysign', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'cummax', 'cummin', 'cumprod', 'cumsum', 'diagonal', 'digamma', 'divide', 'dropout', 'dtype', 'dtype_named', 'elu', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'exp2', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'gather', 'gcd', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad_norm', 'greater', 'greater_equal', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'hypot', 'i0', 'i1', 'imag', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'lcm', 'leaky_relu', 'less', 'less_equal', 'lgamma', 'linear', 'linear_scan', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logit', 'logsigmoid', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'mish', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'polygamma', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'real', 'reciprocal', 'relu', 'relu6', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'scatter', 'scatter_add', 'selu', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinc', 'sinh', 'softmax', 'softplus', 'softshrink', 'softsign', 'sort', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'tanhshrink', 'threshold', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'xlogy', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
@@ -157,7 +157,7 @@ class Tensor:
     def __radd__(self, other: typing.Any) -> Tensor: ...
     def __rand__(self, other: typing.Any) -> Tensor: ...
     def __rdivmod__(self, other: typing.Any) -> tuple[Tensor, Tensor]: ...
-    def __reduce_ex__(self, protocol: int) -> typing.Any: ...
+    def __reduce_ex__(self, protocol: typing.SupportsIndex) -> typing.Any: ...
     def __repr__(self) -> str: ...
     def __rfloordiv__(self, other: typing.Any) -> Tensor: ...
     def __rlshift__(self, other: typing.Any) -> Tensor: ...
@@ -506,6 +506,30 @@ class Tensor:
         >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def hardsigmoid(self) -> Tensor:
+        """
+        min(max(x / 6 + 1 / 2, 0), 1) (Courbariaux et al., arXiv:1511.00363), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.hardsigmoid(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def hardswish(self) -> Tensor:
+        """
+        x * hardsigmoid(x) (Howard et al., arXiv:1905.02244), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.hardswish(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def i0(self) -> Tensor:
         """
         Modified Bessel function of the first kind, order 0, elementwise.
@@ -650,6 +674,18 @@ class Tensor:
         >>> engine.logit(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def logsigmoid(self) -> Tensor:
+        """
+        log(1 / (1 + exp(-x))), without overflow, elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.logsigmoid(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def max(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Largest element; NaN if there is one.
@@ -669,6 +705,18 @@ class Tensor:
     def minimum_(self, other: typing.Any) -> typing.Any:
         """
         The smaller of this tensor and other, in place.
+        """
+    def mish(self) -> Tensor:
+        """
+        x * tanh(log(1 + exp(x))) (Misra, arXiv:1908.08681), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.mish(engine.asarray([0.5, 1.0])).shape
+        (2,)
         """
     def mul_(self, other: typing.Any) -> typing.Any:
         """
@@ -714,6 +762,14 @@ class Tensor:
         >>> engine.reciprocal(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def register_hook(self, hook: typing.Any) -> _HookHandle:
+        """
+        Calls hook(grad) whenever the gradient of this tensor is complete; a tensor that it returns replaces it. Returns a handle with remove(). A hook lives as long as the tensor's graph; one on a leaf that refers to that leaf keeps it alive until removed.
+        """
+    def register_post_accumulate_grad_hook(self, hook: typing.Any) -> _HookHandle:
+        """
+        Calls hook(leaf) whenever backward() has added to .grad of this leaf. Returns a handle with remove().
+        """
     def relu(self) -> Tensor:
         """
         max(x, 0); NaN stays NaN, elementwise.
@@ -726,6 +782,18 @@ class Tensor:
         >>> engine.relu(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def relu6(self) -> Tensor:
+        """
+        min(max(x, 0), 6), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.relu6(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def remainder_(self, other: typing.Any) -> typing.Any:
         """
         Remainder in place.
@@ -733,6 +801,10 @@ class Tensor:
     def reshape(self, *args) -> Tensor:
         """
         The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).
+        """
+    def retain_grad(self) -> None:
+        """
+        Makes backward() fill .grad of this tensor too, though it is no leaf.
         """
     def round(self) -> Tensor:
         """
@@ -756,6 +828,18 @@ class Tensor:
         Returns a tensor of x's shape. Raises TypeError for bool.
 
         >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
+    def selu(self) -> Tensor:
+        """
+        Scaled exponential linear unit (Klambauer et al., arXiv:1706.02515), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.selu(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
     def share_memory_(self) -> Tensor:
@@ -852,6 +936,18 @@ class Tensor:
         >>> engine.sinh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def softsign(self) -> Tensor:
+        """
+        x / (1 + |x|), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.softsign(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def sqrt(self) -> Tensor:
         """
         Square root, elementwise.
@@ -924,6 +1020,18 @@ class Tensor:
         >>> engine.tanh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
+    def tanhshrink(self) -> Tensor:
+        """
+        x - tanh(x), elementwise.
+
+        Args:
+            x: tensor of any shape; integers are converted to float32.
+
+        Returns a tensor of x's shape. Raises TypeError for bool.
+
+        >>> engine.tanhshrink(engine.asarray([0.5, 1.0])).shape
+        (2,)
+        """
     def to(self, target: typing.Any) -> Tensor:
         """
         The tensor with another dtype, or on another device.
@@ -986,9 +1094,9 @@ class Tensor:
     @grad.setter
     def grad(self, arg1: Tensor | None) -> None: ...
     @property
-    def grad_fn(self) -> typing.Any:
+    def grad_fn(self) -> Node | None:
         """
-        Name of the recorded operation that made this tensor, or None.
+        The recorded operation that made this tensor, or None.
         """
     @property
     def imag(self) -> Tensor:
@@ -1041,6 +1149,43 @@ class Tensor:
     def version(self) -> int:
         """
         How often the memory was changed in place.
+        """
+class _HookHandle:
+    """
+    A registered hook; remove() takes it back.
+    """
+    def __enter__(self) -> typing.Any: ...
+    def __exit__(self, *args) -> None: ...
+    def remove(self) -> None:
+        """
+        The hook runs no more. Doing it twice is no error.
+        """
+class Node:
+    """
+    A recorded operation: what turns gradients of its results into gradients of its operands.
+    """
+    def __repr__(self) -> str: ...
+    def name(self) -> str:
+        """
+        Name of the operation.
+        """
+    def register_hook(self, hook: typing.Any) -> _HookHandle:
+        """
+        Calls hook(grad_inputs, grad_outputs) after this node ran in a backward pass; a tuple that it returns replaces grad_inputs. Returns a handle with remove().
+        """
+    def register_prehook(self, hook: typing.Any) -> _HookHandle:
+        """
+        Calls hook(grad_outputs) before this node runs in a backward pass; a tuple that it returns replaces them. Returns a handle with remove().
+        """
+    @property
+    def location(self) -> str:
+        """
+        The line of the program that ran the operation, 'file.py:12'.
+        """
+    @property
+    def next_functions(self) -> tuple:
+        """
+        For each operand, the node that it came from (None if it needs no gradient) and which of that node's results it is.
         """
 class _FunctionContext:
     """
@@ -1096,6 +1241,7 @@ class Generator:
         """
         The seed it started from.
         """
+def _adaptive_max_pool2d(arg0: Tensor, arg1: tuple[int, int]) -> tuple[Tensor, Tensor]: ...
 def _adopt_memory(t: Tensor, other: Tensor) -> None:
     """
     Makes t a tensor over other's memory.
@@ -1108,18 +1254,34 @@ def _bincount(arg0: Tensor, arg1: int) -> Tensor:
     """
     How often each integer from 0 on occurs.
     """
+def _chunks(arg0: Tensor, arg1: int, arg2: int) -> tuple: ...
+def _fold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: tuple[int, int]) -> Tensor: ...
+def _max_pool2d_with_indices(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: builtins.bool) -> tuple[Tensor, Tensor]: ...
+def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor | None]:
+    """
+    The walk behind engine.grad and engine.autograd.backward.
+    """
 def _searchsorted(arg0: Tensor, arg1: Tensor, arg2: builtins.bool) -> Tensor:
     """
     Positions in a sorted tensor.
+    """
+def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple:
+    """
+    Sets what is watched; returns what was.
     """
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
     """
+def _set_saved_hooks(functions: typing.Any) -> typing.Any:
+    """
+    Sets (pack, unpack) or None; returns what was there.
+    """
 def _sort_with_indices(arg0: Tensor, arg1: int, arg2: builtins.bool) -> tuple:
     """
     The elements in order along an axis, and the positions they had.
     """
+def _sum_pool2d(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: builtins.bool, arg5: int) -> Tensor: ...
 def _tensor_over(bytes: numpy.ndarray, dtype: DType, shape: collections.abc.Sequence[int], strides: collections.abc.Sequence[int], offset: int) -> Tensor:
     """
     A tensor over the bytes of a numpy array.
@@ -1128,6 +1290,7 @@ def _topk(arg0: Tensor, arg1: int, arg2: int, arg3: builtins.bool) -> tuple:
     """
     The k largest or smallest elements along an axis and their positions.
     """
+def _unfold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int]) -> Tensor: ...
 def abs(x: Tensor) -> Tensor:
     """
     Absolute value; the gradient at 0 is 0, elementwise.
@@ -1366,6 +1529,10 @@ def ceil(x: Tensor) -> Tensor:
     >>> engine.ceil(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """
+    x, or alpha * (exp(x / alpha) - 1) where x is not positive (Barron, arXiv:1704.07483).
+    """
 def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
     """
     Elements limited to [min, max]; NaN stays NaN.
@@ -1384,6 +1551,10 @@ def conj(x: Tensor) -> Tensor:
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1) -> Tensor:
     """
     Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
+    """
+def conv_transpose2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), output_padding: tuple[int, int] = (0, 0), groups: int = 1, dilation: tuple[int, int] = (1, 1)) -> Tensor:
+    """
+    Transposed convolution of x (N, C, H, W) with weight (C, out / groups, kh, kw): the gradient that conv2d with that weight sends back to its input. Zeiler et al., CVPR 2010.
     """
 def copysign(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -1492,6 +1663,10 @@ def dropout(x: Tensor, p: float, generator: Generator | None = None) -> Tensor:
 def dtype_named(name: str) -> DType:
     """
     The dtype of that name: dtype_named('float32') is engine.float32.
+    """
+def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """
+    x, or alpha * (exp(x) - 1) where x is not positive (Clevert et al., arXiv:1511.07289).
     """
 def embedding(weight: Tensor, idx: Tensor) -> Tensor:
     """
@@ -1711,10 +1886,6 @@ def get_rng_state() -> dict:
     """
     {'seed': ..., 'offset': ...} of the default generator.
     """
-def grad(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> list[Tensor]:
-    """
-    Gradients of the outputs with respect to the inputs, as a list; .grad stays as it is. None where nothing flowed.
-    """
 def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
     """
     The Euclidean norm of all tensors together, as a float; summed in float64.
@@ -1742,6 +1913,38 @@ def greater_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
 
     >>> engine.greater_equal(engine.asarray([1, 2]), 2).shape
     (2,)
+    """
+def hardshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    """
+    x, or 0 where |x| is not above lambd.
+    """
+def hardsigmoid(x: Tensor) -> Tensor:
+    """
+    min(max(x / 6 + 1 / 2, 0), 1) (Courbariaux et al., arXiv:1511.00363), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.hardsigmoid(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def hardswish(x: Tensor) -> Tensor:
+    """
+    x * hardsigmoid(x) (Howard et al., arXiv:1905.02244), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.hardswish(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """
+    x limited to [min_val, max_val]; no gradient at the ends.
     """
 def hypot(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2016,6 +2219,18 @@ def logit(x: Tensor) -> Tensor:
     >>> engine.logit(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def logsigmoid(x: Tensor) -> Tensor:
+    """
+    log(1 / (1 + exp(-x))), without overflow, elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.logsigmoid(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def manual_seed(seed: int) -> None:
     """
     Starts the default generator again from a seed (0 if never called).
@@ -2066,6 +2281,18 @@ def minimum(x1: typing.Any, x2: typing.Any) -> Tensor:
     Returns the promoted dtype. Raises ValueError where the shapes do not broadcast.
 
     >>> engine.minimum(engine.asarray([1, 2]), 2).shape
+    (2,)
+    """
+def mish(x: Tensor) -> Tensor:
+    """
+    x * tanh(log(1 + exp(x))) (Misra, arXiv:1908.08681), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.mish(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
 def multiply(x1: typing.Any, x2: typing.Any) -> Tensor:
@@ -2202,6 +2429,18 @@ def relu(x: Tensor) -> Tensor:
     >>> engine.relu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def relu6(x: Tensor) -> Tensor:
+    """
+    min(max(x, 0), 6), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.relu6(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def remainder(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - floor(a / b) * b: the sign of b, elementwise with broadcasting.
@@ -2263,6 +2502,18 @@ def scatter_add(x: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
 
     >>> engine.scatter_add(engine.zeros(2), 0, engine.asarray([1, 1]), engine.ones(2))
     Tensor([0., 2.], dtype=float32)
+    """
+def selu(x: Tensor) -> Tensor:
+    """
+    Scaled exponential linear unit (Klambauer et al., arXiv:1706.02515), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.selu(engine.asarray([0.5, 1.0])).shape
+    (2,)
     """
 def set_conv_algorithm(name: str) -> None:
     """
@@ -2375,6 +2626,26 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     exp(x) / sum(exp(x)) along an axis, without overflow.
     """
+def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """
+    log(1 + exp(beta x)) / beta, or x where beta x is above threshold.
+    """
+def softshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    """
+    x moved lambd towards 0, at most to 0.
+    """
+def softsign(x: Tensor) -> Tensor:
+    """
+    x / (1 + |x|), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.softsign(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
 def sort(x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
     """
     The elements in order along an axis. Always stable; NaN counts as the largest.
@@ -2468,6 +2739,22 @@ def tanh(x: Tensor) -> Tensor:
     >>> engine.tanh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
+def tanhshrink(x: Tensor) -> Tensor:
+    """
+    x - tanh(x), elementwise.
+
+    Args:
+        x: tensor of any shape; integers are converted to float32.
+
+    Returns a tensor of x's shape. Raises TypeError for bool.
+
+    >>> engine.tanhshrink(engine.asarray([0.5, 1.0])).shape
+    (2,)
+    """
+def threshold(x: Tensor, threshold: float, value: float) -> Tensor:
+    """
+    x, or value where x is not above threshold.
+    """
 def trunc(x: Tensor) -> Tensor:
     """
     Integer part of x, elementwise.
@@ -2516,6 +2803,7 @@ def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any =
     """
     Zeros with the shape, layout and dtype of x.
     """
+_extension_api: typing.Any
 bfloat16: dtype
 bool: dtype
 complex128: dtype

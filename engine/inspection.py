@@ -70,7 +70,7 @@ class Info:
 
 
 # core/dims.h: kMaxDims.
-MAX_DIMS = 16
+MAX_DIMS = 32
 
 
 def __array_namespace_info__() -> Info:

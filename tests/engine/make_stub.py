@@ -32,6 +32,7 @@ REWRITES = [
     (r"generator: Generator = None", "generator: Generator | None = None"),
     # Operators answer NotImplemented to Python, and a tensor to everybody else.
     (r"(def __\w+__\(self, (?:other|arg0): typing\.Any\) -> )typing\.Any", r"\1Tensor"),
+    (r"protocol: SupportsIndex", "protocol: typing.SupportsIndex"),
     (r"self: DType", "self"),
     (r"\n +\.\.\.\n", " ...\n"),
     (r"(def __(?:eq|ne)__\(self, arg0: typing\.Any\) -> Tensor: \.\.\.)",

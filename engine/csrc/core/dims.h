@@ -1,4 +1,4 @@
-// Shapes and strides: up to kMaxDims numbers, stored in place.
+// Shapes and strides: up to kMaxDims numbers, stored in place. Only those in use are copied.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,17 @@
 
 namespace zoo {
 
-inline constexpr int kMaxDims = 16;
+inline constexpr int kMaxDims = 32;
 
 class Dims {
  public:
   Dims() = default;
+  Dims(const Dims& other) { *this = other; }
+  Dims& operator=(const Dims& other) {
+    size_ = other.size_;
+    for (int i = 0; i < size_; ++i) values_[i] = other.values_[i];
+    return *this;
+  }
   Dims(std::initializer_list<int64_t> values) {
     for (int64_t v : values) push_back(v);
   }

@@ -65,6 +65,7 @@ Tensor ones(const Dims& shape, DType dtype, Device device) { return full(shape, 
 Tensor zeros_like(const Tensor& t) { return fill_(empty_like(t), 0); }
 Tensor ones_like(const Tensor& t) { return fill_(empty_like(t), 1); }
 Tensor scalar(double value, DType dtype) {
+  if (is_complex(dtype)) [[unlikely]] return full({}, value, dtype);
   Tensor t = empty({}, dtype);
   visit_dtype(dtype, [&]<class T>() { *t.data<T>() = element_of<T>(value); });
   return t;

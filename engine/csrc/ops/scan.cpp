@@ -147,8 +147,9 @@ Tensor logcumsumexp(const Tensor& t, int64_t axis) {
       const Tensor zero = scalar(0, y.dtype());
       const Tensor finite = where(none, zero, y);
       const Tensor before = shifted(finite, a, true, 0);
-      const Tensor had_none = shifted(astype(none, y.dtype()), a, true, 1);
-      const Tensor factor = where(astype(had_none, DType::kBool), zero, exp(before - finite));
+      const Tensor had_none = astype(shifted(astype(none, y.dtype()), a, true, 1), DType::kBool);
+      // Masked before exp, too: infinity times 0 would be NaN in second gradients.
+      const Tensor factor = where(had_none, zero, exp(where(had_none, zero, before - finite)));
       const Tensor own = where(none, zero, exp(where(none, zero, x - finite)));
       bw.set(0, own * backward_scan(factor, bw.grad(), a));
     });

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import engine
 from engine import _C, Tensor
@@ -64,6 +64,25 @@ def adaptive_avg_pool3d(x: Tensor, output_size: Size) -> Tensor:
     return engine.squeeze(y, 0) if single else y
 
 
+@overload
+def adaptive_max_pool1d(
+    x: Tensor,
+    output_size: Size,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def adaptive_max_pool1d(
+    x: Tensor,
+    output_size: Size,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool1d(
+    x: Tensor,
+    output_size: Size,
+    return_indices: bool = ...,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def adaptive_max_pool1d(
     x: Tensor, output_size: Size, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
@@ -78,6 +97,25 @@ def adaptive_max_pool1d(
     return _largest(y, where, single, (2,), return_indices)
 
 
+@overload
+def adaptive_max_pool2d(
+    x: Tensor,
+    output_size: Size,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def adaptive_max_pool2d(
+    x: Tensor,
+    output_size: Size,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool2d(
+    x: Tensor,
+    output_size: Size,
+    return_indices: bool = ...,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def adaptive_max_pool2d(
     x: Tensor, output_size: Size, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
@@ -94,6 +132,25 @@ def adaptive_max_pool2d(
     return _largest(y, where, single, (), return_indices)
 
 
+@overload
+def adaptive_max_pool3d(
+    x: Tensor,
+    output_size: Size,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def adaptive_max_pool3d(
+    x: Tensor,
+    output_size: Size,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool3d(
+    x: Tensor,
+    output_size: Size,
+    return_indices: bool = ...,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def adaptive_max_pool3d(
     x: Tensor, output_size: Size, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:

@@ -154,7 +154,7 @@ def multilabel_margin_loss(x: Tensor, target: Tensor, reduction: str = "mean") -
     sample, place = np.nonzero(listed)
     is_target[sample, t[sample, place]] = True
     own = rows[engine.asarray(sample), engine.asarray(t[sample, place])]  # (K,)
-    every = engine.take(rows, engine.asarray(sample))  # (K, C)
+    every = engine.take(rows, engine.asarray(sample), axis=0)  # (K, C)
     over = engine.relu(1.0 - own.reshape((-1, 1)) + every)
     over = engine.where(engine.asarray(is_target[sample]), 0.0, over).sum(axis=1) / classes
     # Which sample each of the K belongs to, as a matrix of ones: sums by sample.

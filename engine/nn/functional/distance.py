@@ -72,4 +72,4 @@ def pdist(x: Tensor, p: float = 2.0) -> Tensor:
     if x.ndim != 2:
         raise ValueError(f"pdist: x has shape {x.shape}, expected (N, D)")
     i, j = (engine.asarray(k) for k in np.triu_indices(x.shape[0], 1))
-    return vector_norm(engine.take(x, i) - engine.take(x, j), p)
+    return vector_norm(engine.take(x, i, axis=0) - engine.take(x, j, axis=0), p)

@@ -42,7 +42,7 @@ def _renormalize(weight: Tensor, idx: Tensor, max_norm: float, norm_type: float)
     """Shrinks the rows that are read to max_norm, in place."""
     with engine.no_grad():
         rows = engine.asarray(np.unique(idx.numpy()))
-        values = engine.take(weight.detach(), rows)
+        values = engine.take(weight.detach(), rows, axis=0)
         norm = vector_norm(values, norm_type, -1, keepdims=True)
         weight.detach()[rows] = engine.where(
             norm > max_norm, values * (max_norm / (norm + 1e-7)), values

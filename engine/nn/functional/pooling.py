@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal, overload
 
 import numpy as np
 
@@ -16,6 +17,37 @@ from engine import _C, Tensor
 from engine.nn.functional.sizes import IntOrPair, IntOrTriple, ints, pair, with_batch
 
 
+@overload
+def max_pool1d(
+    x: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def max_pool1d(
+    x: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool1d(
+    x: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    return_indices: bool = ...,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def max_pool1d(
     x: Tensor,
     kernel_size: int | Sequence[int],
@@ -43,6 +75,37 @@ def max_pool1d(
     return _largest(y, where, single, (2,), return_indices)
 
 
+@overload
+def max_pool2d(
+    x: Tensor,
+    kernel_size: IntOrPair,
+    stride: IntOrPair | None = ...,
+    padding: IntOrPair = ...,
+    dilation: IntOrPair = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def max_pool2d(
+    x: Tensor,
+    kernel_size: IntOrPair,
+    stride: IntOrPair | None = ...,
+    padding: IntOrPair = ...,
+    dilation: IntOrPair = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool2d(
+    x: Tensor,
+    kernel_size: IntOrPair,
+    stride: IntOrPair | None = ...,
+    padding: IntOrPair = ...,
+    dilation: IntOrPair = ...,
+    ceil_mode: bool = ...,
+    return_indices: bool = ...,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def max_pool2d(
     x: Tensor,
     kernel_size: IntOrPair,
@@ -77,6 +140,37 @@ def max_pool2d(
     return y
 
 
+@overload
+def max_pool3d(
+    x: Tensor,
+    kernel_size: IntOrTriple,
+    stride: IntOrTriple | None = ...,
+    padding: IntOrTriple = ...,
+    dilation: IntOrTriple = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def max_pool3d(
+    x: Tensor,
+    kernel_size: IntOrTriple,
+    stride: IntOrTriple | None = ...,
+    padding: IntOrTriple = ...,
+    dilation: IntOrTriple = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool3d(
+    x: Tensor,
+    kernel_size: IntOrTriple,
+    stride: IntOrTriple | None = ...,
+    padding: IntOrTriple = ...,
+    dilation: IntOrTriple = ...,
+    ceil_mode: bool = ...,
+    return_indices: bool = ...,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def max_pool3d(
     x: Tensor,
     kernel_size: IntOrTriple,
