@@ -1,6 +1,7 @@
 // Shapes and strides: up to kMaxDims numbers, stored in place. Only those in use are copied.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -48,9 +49,10 @@ class Dims {
     values_[size_++] = v;
   }
   void insert(int at, int64_t v) {
-    push_back(0);
-    for (int i = size_ - 1; i > at; --i) values_[i] = values_[i - 1];
+    check(size_ < kMaxDims, "tensors have at most ", kMaxDims, " dimensions");
+    std::copy_backward(values_ + at, values_ + size_, values_ + size_ + 1);
     values_[at] = v;
+    ++size_;
   }
   void erase(int at) {
     for (int i = at; i + 1 < size_; ++i) values_[i] = values_[i + 1];
