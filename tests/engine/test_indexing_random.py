@@ -64,3 +64,28 @@ def test_random_indices_match_numpy(seed: int) -> None:
     array[key] = value
     tensor[key] = engine.asarray(value)
     np.testing.assert_array_equal(tensor.numpy(), array, err_msg=repr(key))
+
+
+@pytest.mark.parametrize("shape", [(4096,), (4097,), (3, 5000), (2, 3, 70000)])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_masks_of_many_blocks(shape: tuple[int, ...], share: float) -> None:
+    rng = np.random.default_rng(5)
+    x, mask = rng.standard_normal(shape), rng.random(shape) < share
+    places = engine.nonzero(engine.asarray(mask))
+    for ours, theirs in zip(places, np.nonzero(mask), strict=True):
+        assert np.array_equal(ours.numpy(), theirs)
+    assert np.array_equal(engine.asarray(x)[engine.asarray(mask)].numpy(), x[mask])
+
+
+def test_the_first_index_out_of_range_is_named_among_many() -> None:
+    indices = np.zeros(200_000, np.int64)
+    indices[[150_000, 180_000]] = 7, -9
+    with pytest.raises(IndexError, match=r"7 \(position 150000 of the index\).* size 7"):
+        engine.zeros(7)[engine.asarray(indices)]
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 2.0, 2.5])
+def test_small_powers_are_those_of_numpy(exponent: float) -> None:
+    x = np.array([-0.0, 0.0, 1.5, 3.0, np.inf, np.nan, 1e200])
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose((engine.asarray(x) ** exponent).numpy(), x**exponent, rtol=1e-15)

@@ -1,6 +1,11 @@
 // Indexing with numpy's rules: integers and slices make views; tensors of integers or booleans
 // select, and repeated integers add up in the gradient.
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
 #include "autograd/node.h"
+#include "core/parallel.h"
 #include "kernels/index.h"
 #include "ops/complex.h"
 #include "ops/ops.h"
@@ -8,6 +13,11 @@
 
 namespace zoo {
 namespace {
+
+// Indices below which starting another thread costs more than it saves.
+constexpr int64_t kIndexGrain = 32768;
+// Truths of a mask that are looked at together.
+constexpr int64_t kMaskBlock = 4096;
 
 // t[basic parts] as a view, and the tensor indices left to apply: each to one axis of the view.
 struct Parsed {
@@ -108,7 +118,7 @@ Parsed parse(const Tensor& t, const std::vector<Index>& given) {
 struct Selection {
   Dims index_shape;             // common shape of the indices
   Tensor rows;                  // the view with the indexed axes dropped (their first elements)
-  std::vector<int64_t> offsets;  // in bytes, one per selected row
+  Tensor offsets;               // int64, in bytes, one per selected row
   int position = 0;             // where index_shape stands in the result
   Dims result_shape;
 };
@@ -122,19 +132,31 @@ Selection select(const Parsed& p) {
   } catch (const ValueError& error) {
     throw IndexError(error.what());
   }
-  s.offsets.assign(static_cast<size_t>(s.index_shape.product()), 0);
+  const int64_t count = s.index_shape.product();
+  s.offsets = empty({count}, DType::kI64);
+  int64_t* const offsets = s.offsets.data<int64_t>();
   const int64_t size = itemsize(p.view.dtype());
   for (size_t k = 0; k < p.indices.size(); ++k) {
     const Tensor i = contiguous(broadcast_to(detach(p.indices[k]), s.index_shape));
     const int64_t* values = i.data<int64_t>();
     const int64_t length = p.view.shape()[p.axes[k]];
     const int64_t step = p.view.strides()[p.axes[k]] * size;
-    for (size_t n = 0; n < s.offsets.size(); ++n) {
-      const int64_t v = values[n];
-      check<IndexError>(v >= -length && v < length, "index: ", v, " (position ", n,
-                        " of the index) is out of range for axis ", p.axes[k], " of size ", length);
-      s.offsets[n] += (v < 0 ? v + length : v) * step;
-    }
+    std::atomic<bool> fits{true};
+    parallel_for(0, count, kIndexGrain, [&](int64_t begin, int64_t end) {
+      bool all = true;
+      for (int64_t n = begin; n < end; ++n) {
+        const int64_t v = values[n];
+        all &= v >= -length && v < length;
+        offsets[n] = (k == 0 ? 0 : offsets[n]) + (v < 0 ? v + length : v) * step;
+      }
+      if (!all) fits.store(false, std::memory_order_relaxed);
+    });
+    if (fits.load()) continue;
+    const int64_t* bad = std::find_if(
+        values, values + count, [length](int64_t v) { return v < -length || v >= length; });
+    throw IndexError(concat_text("index: ", *bad, " (position ", bad - values,
+                                 " of the index) is out of range for axis ", p.axes[k],
+                                 " of size ", length));
   }
   Dims shape, strides;
   for (int d = 0, k = 0; d < p.view.ndim(); ++d) {
@@ -177,8 +199,8 @@ RowsArgs rows_args(const Selection& s, const Tensor& dense, const Tensor& rows) 
   RowsArgs args;
   const Tensor first = alias(dense, rows.shape(), contiguous_strides(rows.shape()), dense.offset());
   args.row = make_loop(rows.shape(), {&first, &rows});
-  args.offsets = s.offsets.data();
-  args.count = static_cast<int64_t>(s.offsets.size());
+  args.offsets = s.offsets.data<int64_t>();
+  args.count = s.offsets.numel();
   args.dense_bytes = rows.numel() * itemsize(rows.dtype());
   return args;
 }
@@ -289,24 +311,39 @@ Tensor take(const Tensor& t, const Tensor& indices, int64_t axis) {
 std::vector<Tensor> nonzero(const Tensor& t) {
   const Tensor mask = contiguous(is_bool(t.dtype()) ? detach(t) : not_equal(detach(t), scalar(0, t.dtype())));
   const bool* values = mask.data<bool>();
-  const int64_t n = mask.numel();
-  int64_t count = 0;
-  for (int64_t i = 0; i < n; ++i) count += values[i];
-  std::vector<Tensor> out;
-  std::vector<int64_t*> data;
-  for (int d = 0; d < t.ndim(); ++d) {
-    out.push_back(empty({count}, DType::kI64));
-    data.push_back(out.back().data<int64_t>());
-  }
-  for (int64_t i = 0, k = 0; i < n; ++i) {
-    if (!values[i]) continue;
-    int64_t rest = i;
-    for (int d = t.ndim() - 1; d >= 0; --d) {
-      data[d][k] = rest % t.shape()[d];
-      rest /= t.shape()[d];
+  const int64_t n = mask.numel(), blocks = (n + kMaskBlock - 1) / kMaskBlock;
+  // Where each block's places begin: counted first, so that blocks can be written side by side.
+  const Tensor starts = zeros({blocks + 1}, DType::kI64);
+  int64_t* const start = starts.data<int64_t>();
+  parallel_for(0, blocks, kIndexGrain / kMaskBlock, [&](int64_t first, int64_t last) {
+    for (int64_t b = first; b < last; ++b) {
+      const int64_t end = std::min(n, (b + 1) * kMaskBlock);
+      start[b + 1] = std::count(values + b * kMaskBlock, values + end, true);
     }
-    ++k;
-  }
+  });
+  std::partial_sum(start, start + blocks + 1, start);
+  std::vector<Tensor> out;
+  for (int d = 0; d < t.ndim(); ++d) out.push_back(empty({start[blocks]}, DType::kI64));
+  if (out.empty()) return out;
+  parallel_for(0, blocks, kIndexGrain / kMaskBlock, [&](int64_t first, int64_t last) {
+    int64_t places[kMaskBlock + 1];
+    for (int64_t b = first; b < last; ++b) {
+      const int64_t end = std::min(n, (b + 1) * kMaskBlock);
+      int64_t found = 0;
+      for (int64_t i = b * kMaskBlock; i < end; ++i) {  // no branch that a mask could mislead
+        places[found] = i;
+        found += values[i];
+      }
+      for (int64_t k = 0; k < found; ++k) {
+        int64_t rest = places[k];
+        for (int d = t.ndim() - 1; d > 0; --d) {
+          out[d].data<int64_t>()[start[b] + k] = rest % t.shape()[d];
+          rest /= t.shape()[d];
+        }
+        out[0].data<int64_t>()[start[b] + k] = rest;
+      }
+    }
+  });
   return out;
 }
 

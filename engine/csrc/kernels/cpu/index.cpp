@@ -31,6 +31,18 @@ template <class Bits, bool kGather>
 void move_rows(const RowsArgs& args) {
   const int64_t grain = kPointwiseGrain / std::max<int64_t>(1, args.row.numel) + 1;
   const auto run = [&](int64_t begin, int64_t end) {
+    if (args.row.numel == 1) {  // single elements: nothing to walk
+      for (int64_t i = begin; i < end; ++i) {
+        Bits* d = reinterpret_cast<Bits*>(args.row.data[0] + i * args.dense_bytes);
+        Bits* x = reinterpret_cast<Bits*>(args.row.data[1] + args.offsets[i]);
+        if constexpr (kGather) {
+          *d = *x;
+        } else {
+          *x = *d;
+        }
+      }
+      return;
+    }
     for (int64_t i = begin; i < end; ++i) {
       walk_row(args.row, args.row.data[0] + i * args.dense_bytes,
                args.row.data[1] + args.offsets[i],

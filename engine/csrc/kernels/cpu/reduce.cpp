@@ -14,7 +14,7 @@ namespace zoo {
 namespace {
 
 constexpr int64_t kBlock = 32768;  // reduced elements per partial result
-constexpr int64_t kTile = 128;     // neighbouring outputs reduced together
+constexpr int64_t kTile = 512;     // neighbouring outputs reduced together, at most
 constexpr int64_t kLanes = 16;     // independent accumulators of one run
 
 // ---- what is accumulated: identity, one element, two partial results ----------------------------
@@ -51,8 +51,10 @@ struct MaxOp {
     return std::numeric_limits<Acc>::lowest();
   }
   static ZOO_INLINE Acc load(T x) { return static_cast<Acc>(x); }
-  // NaN wins, whichever side it is on.
-  static ZOO_INLINE Acc combine(Acc a, Acc b) { return (b > a || b != b) && a == a ? b : a; }
+  // NaN wins, whichever side it is on. Bitwise, because a branch would keep this scalar.
+  static ZOO_INLINE Acc combine(Acc a, Acc b) {
+    return ((b > a) | (b != b)) & (a == a) ? b : a;
+  }
 };
 
 template <class T>
@@ -62,7 +64,9 @@ struct MinOp : MaxOp<T> {
     if constexpr (std::is_floating_point_v<Acc>) return std::numeric_limits<Acc>::infinity();
     return std::numeric_limits<Acc>::max();
   }
-  static ZOO_INLINE Acc combine(Acc a, Acc b) { return (b < a || b != b) && a == a ? b : a; }
+  static ZOO_INLINE Acc combine(Acc a, Acc b) {
+    return ((b < a) | (b != b)) & (a == a) ? b : a;
+  }
 };
 
 template <class T>
@@ -172,7 +176,9 @@ void reduce_all(const ReducePlan& p, void* out_data) {
   const int64_t blocks = p.kept_numel <= 4096 ? (p.reduced_numel + kBlock - 1) / kBlock : 1;
   if (blocks <= 1) {
     const int64_t grain = std::max<int64_t>(1, kBlock / std::max<int64_t>(1, p.reduced_numel));
-    const int64_t tile = std::min<int64_t>(kTile, p.kept_numel);
+    // Long rows of memory at once, but a few tiles for every thread: no result depends on either.
+    const int64_t share = std::clamp<int64_t>(p.kept_numel / (4 * num_threads()), 128, kTile);
+    const int64_t tile = std::min(share, p.kept_numel);
     const int64_t tiles = (p.kept_numel + tile - 1) / tile;
     parallel_for(0, tiles, std::max<int64_t>(1, grain / tile), [&](int64_t b, int64_t e) {
       Acc acc[kTile];
