@@ -298,7 +298,9 @@ print(hub.fetch(make_card({{"url": {url!r}, "sha256": {digest!r}}})).path)
 
 
 def start_fetch(url: str, body: bytes, before: str = "") -> subprocess.Popen[str]:
-    program = before + FETCH.format(root=str(ROOT), url=url, digest=sha256(body))
+    # A shell's background job ignores SIGINT, and its children with it.
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program = hear + before + FETCH.format(root=str(ROOT), url=url, digest=sha256(body))
     return subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
