@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 
 from engine import Tensor
 from engine.nn import functional as F
-from engine.nn.functional.loss import REDUCTIONS
-from engine.nn.functional.sizes import check_one_of
-from engine.nn.module import Module
+from engine.nn.loss_base import Loss
 
 
-class HingeEmbeddingLoss(Module):
+class HingeEmbeddingLoss(Loss):
     """L = x where the target is 1, max(0, margin - x) where it is -1.
 
     >>> HingeEmbeddingLoss()(engine.asarray([0.5]), engine.asarray([-1]))
@@ -23,19 +21,14 @@ class HingeEmbeddingLoss(Module):
         margin: float = 1.0,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("HingeEmbeddingLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.margin = margin
-        self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.hinge_embedding_loss(x, target, margin=self.margin, reduction=self.reduction)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class MarginRankingLoss(Module):
+class MarginRankingLoss(Loss):
     """L = max(0, -t (x1 - x2) + margin): a target t of 1 wants x1 above x2, -1 the opposite.
 
     >>> MarginRankingLoss()(engine.asarray([0.0]), engine.asarray([2.0]), engine.asarray([1.0]))
@@ -47,19 +40,14 @@ class MarginRankingLoss(Module):
         margin: float = 0.0,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("MarginRankingLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.margin = margin
-        self.reduction = reduction
 
     def forward(self, x1: Tensor, x2: Tensor, target: Tensor) -> Tensor:
         return F.margin_ranking_loss(x1, x2, target, margin=self.margin, reduction=self.reduction)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class CosineEmbeddingLoss(Module):
+class CosineEmbeddingLoss(Loss):
     """L = 1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1.
 
     >>> CosineEmbeddingLoss()(engine.ones((1, 2)), engine.ones((1, 2)), engine.asarray([-1])).shape
@@ -71,19 +59,14 @@ class CosineEmbeddingLoss(Module):
         margin: float = 0.0,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("CosineEmbeddingLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.margin = margin
-        self.reduction = reduction
 
     def forward(self, x1: Tensor, x2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(x1, x2, target, margin=self.margin, reduction=self.reduction)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class TripletMarginLoss(Module):
+class TripletMarginLoss(Loss):
     """L = max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Schroff et al.,
     arXiv:1503.03832).
 
@@ -100,13 +83,11 @@ class TripletMarginLoss(Module):
         swap: bool = False,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("TripletMarginLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.margin = margin
         self.p = p
         self.eps = eps
         self.swap = swap
-        self.reduction = reduction
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_loss(
@@ -120,11 +101,8 @@ class TripletMarginLoss(Module):
             reduction=self.reduction,
         )
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class MultiMarginLoss(Module):
+class MultiMarginLoss(Loss):
     """L = sum over classes j but the target t of max(0, margin - x_t + x_j)^p / C.
 
     >>> MultiMarginLoss()(engine.asarray([[0.0, 2.0]]), engine.asarray([0]))
@@ -140,23 +118,18 @@ class MultiMarginLoss(Module):
         weight: Tensor | None = None,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("MultiMarginLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.p = p
         self.margin = margin
         self.register_buffer("weight", weight)
-        self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.multi_margin_loss(
             x, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
         )
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class MultiLabelMarginLoss(Module):
+class MultiLabelMarginLoss(Loss):
     """L = sum over targets t and other classes j of max(0, 1 - x_t + x_j) / C; targets end at -1.
 
     >>> MultiLabelMarginLoss()(engine.asarray([0.0, 2.0]), engine.asarray([0, -1]))
@@ -167,18 +140,13 @@ class MultiLabelMarginLoss(Module):
         self,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("MultiLabelMarginLoss", "reduction", reduction, REDUCTIONS)
-        self.reduction = reduction
+        super().__init__(reduction)
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(x, target, reduction=self.reduction)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class MultiLabelSoftMarginLoss(Module):
+class MultiLabelSoftMarginLoss(Loss):
     """L = -(t log sigmoid(x) + (1 - t) log sigmoid(-x)), the mean over classes.
 
     >>> MultiLabelSoftMarginLoss()(engine.zeros((1, 3)), engine.ones((1, 3)))
@@ -192,21 +160,16 @@ class MultiLabelSoftMarginLoss(Module):
         weight: Tensor | None = None,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("MultiLabelSoftMarginLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.register_buffer("weight", weight)
-        self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(
             x, target, weight=self.weight, reduction=self.reduction
         )
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class SoftMarginLoss(Module):
+class SoftMarginLoss(Loss):
     """L = log(1 + exp(-t x)) for targets t of 1 and -1.
 
     >>> SoftMarginLoss()(engine.zeros(3), engine.ones(3))
@@ -217,18 +180,13 @@ class SoftMarginLoss(Module):
         self,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("SoftMarginLoss", "reduction", reduction, REDUCTIONS)
-        self.reduction = reduction
+        super().__init__(reduction)
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(x, target, reduction=self.reduction)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class CTCLoss(Module):
+class CTCLoss(Loss):
     """-log of the probability that log_probs (T, N, C) read as the target (Graves et al.,
     ICML 2006); see ctc_loss.
 
@@ -242,10 +200,8 @@ class CTCLoss(Module):
         reduction: str = "mean",
         zero_infinity: bool = False,
     ) -> None:
-        super().__init__()
-        check_one_of("CTCLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.blank = blank
-        self.reduction = reduction
         self.zero_infinity = zero_infinity
 
     def forward(
@@ -265,11 +221,8 @@ class CTCLoss(Module):
             zero_infinity=self.zero_infinity,
         )
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class TripletMarginWithDistanceLoss(Module):
+class TripletMarginWithDistanceLoss(Loss):
     """TripletMarginLoss with another distance than the Euclidean.
 
     >>> loss = TripletMarginWithDistanceLoss(margin=2.0)
@@ -285,12 +238,10 @@ class TripletMarginWithDistanceLoss(Module):
         swap: bool = False,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("TripletMarginWithDistanceLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.distance_function = distance_function
         self.margin = margin
         self.swap = swap
-        self.reduction = reduction
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_with_distance_loss(
@@ -302,6 +253,3 @@ class TripletMarginWithDistanceLoss(Module):
             swap=self.swap,
             reduction=self.reduction,
         )
-
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"

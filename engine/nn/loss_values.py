@@ -5,11 +5,10 @@ from __future__ import annotations
 from engine import Tensor
 from engine.nn import functional as F
 from engine.nn.functional.loss import REDUCTIONS
-from engine.nn.functional.sizes import check_one_of
-from engine.nn.module import Module
+from engine.nn.loss_base import Loss
 
 
-class MSELoss(Module):
+class MSELoss(Loss):
     """L = (x - target)^2.
 
     >>> MSELoss()(engine.asarray([0.0]), engine.asarray([2.0]))
@@ -20,18 +19,13 @@ class MSELoss(Module):
         self,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("MSELoss", "reduction", reduction, REDUCTIONS)
-        self.reduction = reduction
+        super().__init__(reduction)
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(x, target, reduction=self.reduction)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class L1Loss(Module):
+class L1Loss(Loss):
     """L = |x - target|.
 
     >>> L1Loss()(engine.asarray([0.0]), engine.asarray([2.0]))
@@ -42,18 +36,13 @@ class L1Loss(Module):
         self,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("L1Loss", "reduction", reduction, REDUCTIONS)
-        self.reduction = reduction
+        super().__init__(reduction)
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(x, target, reduction=self.reduction)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class SmoothL1Loss(Module):
+class SmoothL1Loss(Loss):
     """L = d^2 / (2 beta) where d = |x - target| is below beta, else d - beta / 2 (Girshick,
     arXiv:1504.08083).
 
@@ -66,19 +55,14 @@ class SmoothL1Loss(Module):
         reduction: str = "mean",
         beta: float = 1.0,
     ) -> None:
-        super().__init__()
-        check_one_of("SmoothL1Loss", "reduction", reduction, REDUCTIONS)
-        self.reduction = reduction
+        super().__init__(reduction)
         self.beta = beta
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.smooth_l1_loss(x, target, reduction=self.reduction, beta=self.beta)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class HuberLoss(Module):
+class HuberLoss(Loss):
     """L = d^2 / 2 where d = |x - target| is at most delta, else delta (d - delta / 2).
 
     >>> HuberLoss()(engine.asarray([0.0]), engine.asarray([2.0]))
@@ -90,19 +74,14 @@ class HuberLoss(Module):
         reduction: str = "mean",
         delta: float = 1.0,
     ) -> None:
-        super().__init__()
-        check_one_of("HuberLoss", "reduction", reduction, REDUCTIONS)
-        self.reduction = reduction
+        super().__init__(reduction)
         self.delta = delta
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.huber_loss(x, target, reduction=self.reduction, delta=self.delta)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class NLLLoss(Module):
+class NLLLoss(Loss):
     """L = -x[target] for logarithms of probabilities x (N, C, ...); see CrossEntropyLoss.
 
     >>> NLLLoss()(engine.asarray([[-1.0, -2.0]]), engine.asarray([1]))
@@ -117,22 +96,17 @@ class NLLLoss(Module):
         ignore_index: int = -100,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("NLLLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
-        self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(
             x, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
         )
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class BCELoss(Module):
+class BCELoss(Loss):
     """L = -(t log x + (1 - t) log(1 - x)) for probabilities x.
 
     >>> BCELoss()(engine.asarray([0.5]), engine.asarray([1.0]))
@@ -146,19 +120,14 @@ class BCELoss(Module):
         weight: Tensor | None = None,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("BCELoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.register_buffer("weight", weight)
-        self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(x, target, weight=self.weight, reduction=self.reduction)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class BCEWithLogitsLoss(Module):
+class BCEWithLogitsLoss(Loss):
     """BCELoss of sigmoid(x), without overflow; pos_weight says how much more a target of 1 counts.
 
     >>> BCEWithLogitsLoss()(engine.asarray([0.0]), engine.asarray([1.0]))
@@ -175,10 +144,8 @@ class BCEWithLogitsLoss(Module):
         reduction: str = "mean",
         pos_weight: Tensor | None = None,
     ) -> None:
-        super().__init__()
-        check_one_of("BCEWithLogitsLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.register_buffer("weight", weight)
-        self.reduction = reduction
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
@@ -186,11 +153,8 @@ class BCEWithLogitsLoss(Module):
             x, target, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
         )
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class KLDivLoss(Module):
+class KLDivLoss(Loss):
     """L = target * (log target - x): the divergence of the distribution with logarithms x from the
     target. The reduction "batchmean" divides the sum by N.
 
@@ -203,19 +167,14 @@ class KLDivLoss(Module):
         reduction: str = "mean",
         log_target: bool = False,
     ) -> None:
-        super().__init__()
-        check_one_of("KLDivLoss", "reduction", reduction, ("batchmean", *REDUCTIONS))
-        self.reduction = reduction
+        super().__init__(reduction, ("batchmean", *REDUCTIONS))
         self.log_target = log_target
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.kl_div(x, target, reduction=self.reduction, log_target=self.log_target)
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class PoissonNLLLoss(Module):
+class PoissonNLLLoss(Loss):
     """-log of a Poisson distribution's probability; x is the logarithm of its mean, or the mean.
 
     >>> PoissonNLLLoss()(engine.asarray([0.0]), engine.asarray([2.0]))
@@ -229,12 +188,10 @@ class PoissonNLLLoss(Module):
         eps: float = 1e-8,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("PoissonNLLLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.log_input = log_input
         self.full = full
         self.eps = eps
-        self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.poisson_nll_loss(
@@ -246,11 +203,8 @@ class PoissonNLLLoss(Module):
             reduction=self.reduction,
         )
 
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
 
-
-class GaussianNLLLoss(Module):
+class GaussianNLLLoss(Loss):
     """L = (log var + (x - target)^2 / var) / 2 (Nix and Weigend, 1994).
 
     >>> GaussianNLLLoss()(engine.asarray([0.0]), engine.asarray([2.0]), engine.asarray([1.0]))
@@ -263,16 +217,11 @@ class GaussianNLLLoss(Module):
         eps: float = 1e-6,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_one_of("GaussianNLLLoss", "reduction", reduction, REDUCTIONS)
+        super().__init__(reduction)
         self.full = full
         self.eps = eps
-        self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         return F.gaussian_nll_loss(
             x, target, var, full=self.full, eps=self.eps, reduction=self.reduction
         )
-
-    def extra_repr(self) -> str:
-        return f"reduction={self.reduction!r}"
