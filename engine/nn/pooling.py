@@ -6,9 +6,10 @@ from engine import Tensor
 from engine.nn import functional as F
 from engine.nn.functional import IntOrPair, pair
 from engine.nn.module import Module
+from engine.nn.pooling_base import AvgPool, MaxPool
 
 
-class MaxPool2d(Module):
+class MaxPool2d(MaxPool):
     """y[n, c, i, j] = max of x[n, c] over the window at (i s - p, j s - p); NaN if there is one.
 
     Args:
@@ -24,39 +25,11 @@ class MaxPool2d(Module):
     (1, 64, 56, 56)
     """
 
-    def __init__(
-        self,
-        kernel_size: IntOrPair,
-        stride: IntOrPair | None = None,
-        padding: IntOrPair = 0,
-        dilation: IntOrPair = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = pair(kernel_size, "kernel_size")
-        self.stride = self.kernel_size if stride is None else pair(stride, "stride")
-        self.padding = pair(padding, "padding")
-        self.dilation = pair(dilation, "dilation")
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
-
-    def forward(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return F.max_pool2d(
-            x,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.ceil_mode,
-            self.return_indices,
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    axes = 2
+    function = staticmethod(F.max_pool2d)
 
 
-class AvgPool2d(Module):
+class AvgPool2d(AvgPool):
     """y[n, c, i, j] = mean of x[n, c] over the window at (i s - p, j s - p).
 
     Args:
@@ -71,28 +44,8 @@ class AvgPool2d(Module):
     (1, 3, 4, 4)
     """
 
-    def __init__(
-        self,
-        kernel_size: IntOrPair,
-        stride: IntOrPair | None = None,
-        padding: IntOrPair = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = pair(kernel_size, "kernel_size")
-        self.stride = self.kernel_size if stride is None else pair(stride, "stride")
-        self.padding = pair(padding, "padding")
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    axes = 2
+    function = staticmethod(F.avg_pool2d)
 
 
 class AdaptiveAvgPool2d(Module):
