@@ -24,7 +24,8 @@ extern Kernel<void(const AlongArgs&, DType)> gather_kernel;       // dense = ind
 extern Kernel<void(const AlongArgs&, DType)> scatter_kernel;      // indexed = dense, last one wins
 extern Kernel<void(const AlongArgs&, DType)> scatter_add_kernel;  // indexed += dense, in order
 
-// out[v] counts the v among n non-negative values.
-extern Kernel<void(const int64_t* values, int64_t n, int64_t* out)> bincount_kernel;
+// Adds to out[v] how many of n values, all in [0, length), are v.
+extern Kernel<void(const int64_t* values, int64_t n, int64_t* out, int64_t length)>
+    bincount_kernel;
 
 }  // namespace zoo

@@ -17,6 +17,6 @@ constinit ScanKernel linear_scan_kernel("linear_scan");
 constinit Kernel<void(const AlongArgs&, DType)> gather_kernel("gather");
 constinit Kernel<void(const AlongArgs&, DType)> scatter_kernel("scatter");
 constinit Kernel<void(const AlongArgs&, DType)> scatter_add_kernel("scatter_add");
-constinit Kernel<void(const int64_t*, int64_t, int64_t*)> bincount_kernel("bincount");
+constinit Kernel<void(const int64_t*, int64_t, int64_t*, int64_t)> bincount_kernel("bincount");
 
 }  // namespace zoo

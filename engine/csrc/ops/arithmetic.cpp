@@ -2,6 +2,7 @@
 #include "autograd/arithmetic.h"
 
 #include <cstring>
+#include <limits>
 
 #include "autograd/node.h"
 #include "kernels/pointwise.h"
@@ -27,6 +28,7 @@ Tensor sinc_slope(const Tensor& x) {
 Tensor operator<(const Tensor& a, double b) { return less(a, scalar(b, a.dtype())); }
 Tensor operator<=(const Tensor& a, double b) { return less_equal(a, scalar(b, a.dtype())); }
 Tensor operator==(const Tensor& a, double b) { return equal(a, scalar(b, a.dtype())); }
+Tensor operator>(const Tensor& a, double b) { return greater(a, scalar(b, a.dtype())); }
 Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }
 Tensor operator>(const Tensor& a, const Tensor& b) { return greater(a, b); }
 Tensor operator==(const Tensor& a, const Tensor& b) { return equal(a, b); }
@@ -45,6 +47,17 @@ struct UnaryRule {
 
 Tensor apply_complex_unary(const UnaryRule& rule, const Tensor& x);
 
+// x and y are undefined where the rule does not read them.
+Tensor unary_gradient(const UnaryRule& rule, const Tensor& x, const Tensor& y, const Tensor& g,
+                      double p, double q) {
+  if (grad_enabled()) return rule.gradient(x, y, g, p, q);
+  Tensor out = empty_like(x.defined() ? x : y.defined() ? y : g);
+  rule.backward.on(g.device().type)(
+      make_loop(out.shape(), {&out, x.defined() ? &x : &g, y.defined() ? &y : &g, &g}), g.dtype(),
+      p, q);
+  return out;
+}
+
 Tensor apply_unary(const UnaryRule& rule, const Tensor& input, double p, double q) {
   Tensor x = input;
   if (is_complex(x.dtype())) [[unlikely]] return apply_complex_unary(rule, x);
@@ -57,16 +70,7 @@ Tensor apply_unary(const UnaryRule& rule, const Tensor& input, double p, double 
     Saved sx = rule.saves & X ? Saved(x) : Saved();
     Saved sy = rule.saves & Y ? Saved::output(y) : Saved();
     record(rule.name, {x}, {y}, [&rule, p, q, sx, sy](Backward& bw) {
-      const Tensor g = bw.grad(), x = sx.get(), y = sy.get();
-      if (grad_enabled()) {
-        bw.set(0, rule.gradient(x, y, g, p, q));
-        return;
-      }
-      Tensor out = empty_like(x.defined() ? x : y.defined() ? y : g);
-      rule.backward.on(g.device().type)(
-          make_loop(out.shape(), {&out, x.defined() ? &x : &g, y.defined() ? &y : &g, &g}),
-          g.dtype(), p, q);
-      bw.set(0, out);
+      bw.set(0, unary_gradient(rule, sx.get(), sy.get(), bw.grad(), p, q));
     });
   }
   return y;
@@ -250,6 +254,10 @@ const BinaryRule& rule_named(const char* name) {
   }
 #include "ops/pointwise.def"
 
+Tensor relu_gradient(const Tensor& y, const Tensor& g) {
+  return unary_gradient(relu_rule, Tensor(), y, g, 0, 0);
+}
+
 Tensor where(const Tensor& condition, const Tensor& left, const Tensor& right) {
   check<TypeError>(is_bool(condition.dtype()), "where: the condition must be bool, got ",
                    dtype_name(condition.dtype()));
@@ -268,6 +276,34 @@ Tensor where(const Tensor& condition, const Tensor& left, const Tensor& right) {
       if (bw.wants(1)) bw.set(1, unbroadcast(where(condition, none, g), shape_b));
     });
   }
+  return y;
+}
+
+namespace {
+
+// A bound of `clip` for tensors of `dtype`, if it is one number that nobody differentiates by.
+std::optional<double> constant_bound(const std::optional<Tensor>& bound, double none, DType dtype) {
+  if (!bound) return none;
+  if (bound->ndim() != 0 || bound->dtype() != dtype || bound->requires_grad() ||
+      bound->device().type != DeviceType::kCPU) {
+    return std::nullopt;
+  }
+  return astype(*bound, DType::kF64).data<double>()[0];
+}
+
+}  // namespace
+
+Tensor clip(const Tensor& x, const std::optional<Tensor>& low, const std::optional<Tensor>& high) {
+  if (is_floating(x.dtype())) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const auto p = constant_bound(low, -kInfinity, x.dtype());
+    const auto q = constant_bound(high, kInfinity, x.dtype());
+    if (p && q && *p <= *q) return clamp(x, *p, *q);
+  }
+  // NaN compares false and stays; a bound itself passes its gradient on.
+  Tensor y = x;
+  if (low) y = where(less(y, *low), *low, y);
+  if (high) y = where(greater(y, *high), *high, y);
   return y;
 }
 

@@ -33,7 +33,9 @@ inline Tensor operator-(double a, const Tensor& b) { return subtract(scalar(a, b
 inline Tensor operator*(double a, const Tensor& b) { return multiply(scalar(a, b.dtype()), b); }
 inline Tensor operator/(double a, const Tensor& b) { return divide(scalar(a, b.dtype()), b); }
 
+Tensor relu_gradient(const Tensor& y, const Tensor& g);  // y = relu(x)
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor clip(const Tensor& x, const std::optional<Tensor>& low, const std::optional<Tensor>& high);
 // Sums `g` over the axes along which an operand of `shape` was broadcast.
 Tensor unbroadcast(const Tensor& g, const Dims& shape);
 // a op= b. `name` is a row of pointwise.def: "add", "subtract", "multiply", "divide", ...
@@ -123,7 +125,9 @@ struct Conv2dOptions {
   int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
   int64_t groups = 1;
 };
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions&);
+// act(convolution + residual), where act is ReLU or nothing; bias, residual or undefined.
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions&,
+              const Tensor& residual = Tensor(), bool relu = false);
 struct ConvTranspose2dOptions : Conv2dOptions {
   int64_t output_padding[2] = {0, 0};
 };

@@ -98,14 +98,17 @@ Tensor bincount(const Tensor& t, int64_t minlength) {
         to_string(t.shape()));
   check(minlength >= 0, "bincount: minlength ", minlength, " is negative");
   const Tensor values = contiguous(astype(t, DType::kI64));
-  const int64_t* v = values.data<int64_t>();
   int64_t length = minlength;
-  for (int64_t i = 0; i < values.numel(); ++i) {
-    check(v[i] >= 0, "bincount: expected values of at least 0, got ", v[i], " at position ", i);
-    length = std::max(length, v[i] + 1);
+  if (values.numel() > 0) {
+    GradMode off(false);
+    const int64_t least = *min(values, {}, false).data<int64_t>();
+    check(least >= 0, "bincount: expected values of at least 0, got ", least, " at position ",
+          least < 0 ? *argmin(values, {}, false).data<int64_t>() : 0);
+    length = std::max(length, *max(values, {}, false).data<int64_t>() + 1);
   }
   const Tensor out = zeros({length}, DType::kI64, t.device());
-  bincount_kernel.on(t.device().type)(v, values.numel(), out.data<int64_t>());
+  bincount_kernel.on(t.device().type)(values.data<int64_t>(), values.numel(), out.data<int64_t>(),
+                                      length);
   return out;
 }
 

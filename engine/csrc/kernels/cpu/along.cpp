@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/allocator.h"
 #include "core/parallel.h"
 #include "kernels/cpu/real_dtypes.h"
 
@@ -76,8 +77,22 @@ void scatter_add_cpu(const AlongArgs& a, DType dtype) {
   }
 }
 
-void bincount_cpu(const int64_t* values, int64_t n, int64_t* out) {
-  for (int64_t i = 0; i < n; ++i) ++out[values[i]];
+void bincount_cpu(const int64_t* values, int64_t n, int64_t* out, int64_t length) {
+  // Each part of the values has counts of its own where these are few beside the values.
+  const int64_t parts = in_parallel_region() || length > n / 64 ? 1 : num_threads();
+  const int64_t step = (n + parts - 1) / parts;
+  Scratch scratch(static_cast<size_t>((parts - 1) * length) * sizeof(int64_t));
+  int64_t* others = scratch.as<int64_t>();
+  std::fill(others, others + (parts - 1) * length, 0);
+  parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      int64_t* counts = part == 0 ? out : others + (part - 1) * length;
+      for (int64_t i = part * step; i < std::min(n, (part + 1) * step); ++i) ++counts[values[i]];
+    }
+  });
+  for (int64_t part = 1; part < parts; ++part) {
+    for (int64_t v = 0; v < length; ++v) out[v] += others[(part - 1) * length + v];
+  }
 }
 
 }  // namespace

@@ -1,15 +1,13 @@
 // The vocabulary of ops/pointwise.def over numbers. Num<T> keeps an expression in T: a literal
-// such as 0.5 becomes a T instead of dragging float arithmetic into double. The float functions
-// have no branches and no table look-ups, so the compiler vectorises loops over them.
+// such as 0.5 becomes a T instead of dragging float arithmetic into double.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-#define ZOO_INLINE inline __attribute__((always_inline))
+#include "kernels/cpu/float_math.h"
 
 namespace zoo {
 namespace {
@@ -71,56 +69,12 @@ ZOO_INLINE Num<T> sign(Num<T> a) {
   return {s};
 }
 
-// e^x: x = n ln 2 + r with |r| <= ln 2 / 2; e^r by a polynomial (Remez, relative error 2e-8 before
-// rounding), times 2^n in two factors so that subnormal results come out right.
-ZOO_INLINE float exp_approximation(float x) {
-  const float magic = 12582912.0f;  // 1.5 * 2^23: adding it leaves the rounded integer below
-  float c = x > 89.0f ? 89.0f : x;
-  c = c < -104.0f ? -104.0f : c;
-  const float shifted = c * 1.44269504088896341f + magic;
-  const float n = shifted - magic;
-  const int32_t exponent = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(magic);
-  float r = c - n * 0.693359375f;
-  r = r + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
-  const int32_t half = exponent >> 1;
-  const float s1 = std::bit_cast<float>((half + 127) << 23);
-  const float s2 = std::bit_cast<float>((exponent - half + 127) << 23);
-  return x != x ? x : p * s1 * s2;
-}
-
-// tanh: an odd polynomial near 0, where 1 - 2 / (e^2x + 1) would cancel (coefficients as in
-// S. Moshier's Cephes library).
-ZOO_INLINE float tanh_approximation(float x) {
-  const float a = std::fabs(x);
-  const float z = x * x;
-  float p = -5.70498872745e-3f;
-  p = p * z + 2.06390887954e-2f;
-  p = p * z - 5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z - 3.33332819422e-1f;
-  const float small = p * z * x + x;
-  const float large = std::copysign(1.0f - 2.0f / (exp_approximation(2.0f * a) + 1.0f), x);
-  return x != x ? x : std::copysign(a < 0.625f ? small : large, x);  // of -0 too
-}
-
 #define ZOO_MATH(name)                                                     \
   template <class T>                                                       \
   ZOO_INLINE Num<T> name(Num<T> a) { return {static_cast<T>(std::name(a.v))}; }
-ZOO_MATH(expm1)
-ZOO_MATH(log)
-ZOO_MATH(log1p)
 ZOO_MATH(log2)
 ZOO_MATH(log10)
 ZOO_MATH(sqrt)
-ZOO_MATH(sin)
-ZOO_MATH(cos)
 ZOO_MATH(tan)
 ZOO_MATH(asin)
 ZOO_MATH(acos)
@@ -130,19 +84,24 @@ ZOO_MATH(cosh)
 ZOO_MATH(asinh)
 ZOO_MATH(acosh)
 ZOO_MATH(atanh)
-ZOO_MATH(erf)
 #undef ZOO_MATH
 
-template <class T>
-ZOO_INLINE Num<T> exp(Num<T> a) {
-  if constexpr (std::is_same_v<T, float>) return {exp_approximation(a.v)};
-  return {static_cast<T>(std::exp(a.v))};
-}
-template <class T>
-ZOO_INLINE Num<T> tanh(Num<T> a) {
-  if constexpr (std::is_same_v<T, float>) return {tanh_approximation(a.v)};
-  return {static_cast<T>(std::tanh(a.v))};
-}
+// Float has a function of its own, which vectorises.
+#define ZOO_FAST_MATH(name, approximation)                                  \
+  template <class T>                                                        \
+  ZOO_INLINE Num<T> name(Num<T> a) {                                        \
+    if constexpr (std::is_same_v<T, float>) return {approximation(a.v)};    \
+    return {static_cast<T>(std::name(a.v))};                                \
+  }
+ZOO_FAST_MATH(exp, exp_approximation)
+ZOO_FAST_MATH(expm1, expm1_approximation)
+ZOO_FAST_MATH(log, log_approximation)
+ZOO_FAST_MATH(log1p, log1p_approximation)
+ZOO_FAST_MATH(tanh, tanh_approximation)
+ZOO_FAST_MATH(erf, erf_approximation)
+ZOO_FAST_MATH(sin, sine_approximation<0>)  // see kTrigonometryLimit
+ZOO_FAST_MATH(cos, sine_approximation<1>)
+#undef ZOO_FAST_MATH
 
 // Rounding leaves integers as they are.
 #define ZOO_ROUNDING(name, fn)                                        \

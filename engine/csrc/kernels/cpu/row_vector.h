@@ -10,8 +10,8 @@
 
 #include "core/dispatch.h"
 #include "core/dtype.h"
+#include "kernels/cpu/inline.h"
 
-#define ZOO_INLINE [[gnu::always_inline]] inline
 
 namespace zoo {
 namespace {

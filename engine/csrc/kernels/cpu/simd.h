@@ -30,8 +30,6 @@ ZOO_INLINE void unrolled(F&& body) {
     (body(std::integral_constant<int, kI>{}), ...);
   }(std::make_integer_sequence<int, N>{});
 }
-// For lambdas; the attribute goes behind their parameters.
-#define ZOO_ALWAYS __attribute__((always_inline))
 
 }  // namespace
 }  // namespace zoo

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kRadixLength = 4096;      // below it comparison is faster
 constexpr int64_t kParallelLength = 65536;  // elements a thread takes at least
+constexpr int64_t kFewKept = 64;            // that many are picked out one by one
 constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits;
 
 template <int kBytes>
@@ -157,6 +158,39 @@ void sort_values(const T* in, T* out, int64_t n, bool descending) {
 ZOO_INLINE uint64_t key_of(const Packed& item) { return item.word; }
 ZOO_INLINE uint64_t key_of(const Wide& item) { return item.key; }
 
+// The first `keep` >= 1 positions of a stable order, in order: each block of the row is first asked
+// whether it holds anything before the last of those kept, which vectorises and is mostly denied.
+template <class T>
+void select_few(const T* in, int64_t n, bool descending, int64_t keep, int64_t* indices) {
+  using K = KeyOf<T>;
+  using U = typename K::U;
+  const U flip = descending ? static_cast<U>(~U{0}) : U{0};
+  const auto key_at = [=](int64_t i) { return static_cast<U>(K::to(in[i], true) ^ flip); };
+  constexpr int64_t kBlock = 64;
+  U kept[kFewKept];
+  int64_t count = 0;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = std::min(n, begin + kBlock);
+    if (count == keep) {
+      const U last = kept[keep - 1];
+      U any = 0;
+      for (int64_t i = begin; i < end; ++i) any |= static_cast<U>(key_at(i) < last);
+      if (!any) continue;
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      const U key = key_at(i);
+      if (count == keep && !(key < kept[keep - 1])) continue;
+      int64_t at = count < keep ? count++ : keep - 1;
+      for (; at > 0 && key < kept[at - 1]; --at) {
+        kept[at] = kept[at - 1];
+        indices[at] = indices[at - 1];
+      }
+      kept[at] = key;
+      indices[at] = i;
+    }
+  }
+}
+
 // Brings the first `keep` items into order and returns where they are: in `items` or `spare`.
 template <class Item>
 Item* order_items(Item* items, Item* spare, int64_t n, int64_t keep, int low, int bits) {
@@ -179,6 +213,11 @@ void sort_row(const T* in, int64_t n, bool descending, int64_t keep, T* values,
   using K = KeyOf<T>;
   using U = typename K::U;
   const U flip = descending ? static_cast<U>(~U{0}) : U{0};
+  if (keep <= kFewKept && keep < n / 8) {
+    select_few(in, n, descending, keep, indices);
+    for (int64_t i = 0; values && i < keep; ++i) values[i] = in[indices[i]];
+    return;
+  }
   if (sizeof(U) <= 4 && n <= int64_t{0xffffffff}) {
     Scratch scratch(static_cast<size_t>(2 * n) * sizeof(Packed));
     Packed* items = scratch.as<Packed>();
