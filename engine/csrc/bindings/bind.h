@@ -51,6 +51,14 @@ struct ReprText {
   }
 };
 
+// The name of an object's class, likewise.
+struct ClassText {
+  py::handle object;
+  friend std::ostream& operator<<(std::ostream& out, const ClassText& text) {
+    return out << py::cast<std::string>(py::type::handle_of(text.object).attr("__name__"));
+  }
+};
+
 // Device objects, t.device.
 struct PyDevice {
   Device value;
@@ -60,25 +68,7 @@ Device device_from(py::handle h);  // None, a device or its name
 // Notes the line of the user's program that is running, for backward's messages.
 void capture_location();
 
-// Around every operation: the location is noted while Python's lock is held, then it is released.
-// Neither is worth its time where nothing will be recorded, or the work is soon done.
-class OpScope {
- public:
-  OpScope() : OpScope(true, true) {}
-  OpScope(bool records, bool long_work) {
-    if (records) capture_location();
-    if (long_work) state_ = PyEval_SaveThread();
-  }
-  ~OpScope() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
-  }
-  OpScope(const OpScope&) = delete;
-
- private:
-  PyThreadState* state_ = nullptr;
-};
-
-// What the tensors among an operation's arguments say about it.
+// What the tensors among an operation's arguments say about it; without any, the safe answers.
 struct OpHints {
   bool records = false, long_work = false, any = false;
 
@@ -102,11 +92,28 @@ struct OpHints {
   }
 };
 
+// Around every operation: the location is noted while Python's lock is held, then it is released.
+// Neither is worth its time where nothing will be recorded, or the work is soon done.
+class OpScope {
+ public:
+  OpScope() : OpScope(OpHints()) {}
+  explicit OpScope(const OpHints& hints) {
+    if (hints.records) capture_location();
+    if (hints.long_work) state_ = PyEval_SaveThread();
+  }
+  ~OpScope() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  OpScope(const OpScope&) = delete;
+
+ private:
+  PyThreadState* state_ = nullptr;
+};
+
 template <class R, class... A>
 auto as_op(R (*fn)(A...)) {
   return [fn](A... args) -> R {
-    const OpHints hints(args...);
-    OpScope scope(hints.records, hints.long_work);
+    OpScope scope{OpHints(args...)};
     return fn(std::forward<A>(args)...);
   };
 }
@@ -141,6 +148,10 @@ Tensor convert(const Tensor& t, DType dtype);
 std::optional<Tensor> to_operand(py::handle h, const Tensor& like);
 // Anything engine.asarray takes.
 Tensor to_tensor(py::handle h, std::optional<DType> dtype = {}, std::optional<bool> copy = {});
+
+// (rows, columns)
+using Pair = std::array<int64_t, 2>;
+Conv2dOptions conv2d_options(Pair stride, Pair padding, Pair dilation, int64_t groups);
 
 // One per file of bindings.
 void bind_dtypes(py::module_& m);

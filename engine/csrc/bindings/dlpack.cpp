@@ -204,7 +204,7 @@ Tensor from_dlpack(const py::object& x, const py::object& device, std::optional<
   }
   check<TypeError>(py::hasattr(x, "__dlpack__"), "from_dlpack: expected an object with a method "
                    "__dlpack__, got ",
-                   py::cast<std::string>(py::str(py::type::handle_of(x).attr("__name__"))));
+                   ClassText{x});
   py::dict options;
   options["max_version"] = py::make_tuple(1, 0);
   if (asked) options["dl_device"] = py::make_tuple(kDLCPU, 0);

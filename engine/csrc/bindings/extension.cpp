@@ -27,7 +27,7 @@ R guarded(R failed, F&& f) noexcept {
   return failed;
 }
 
-int is_tensor(PyObject* object) { return py::isinstance<TensorImpl>(py::handle(object)) ? 1 : 0; }
+int is_tensor(PyObject* object) { return zoo::is_tensor(py::handle(object)) ? 1 : 0; }
 
 int view(PyObject* object, zoo_tensor_view* out) {
   return guarded(-1, [&] {

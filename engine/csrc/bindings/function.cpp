@@ -18,10 +18,6 @@ struct FunctionContext {
   const Node* node = nullptr;  // null once its saved tensors are freed
 };
 
-std::string class_name(py::handle h) {
-  return py::cast<std::string>(py::type::handle_of(h).attr("__name__"));
-}
-
 // Names of nodes are C strings that outlive them; a program has a bounded number of classes.
 const char* interned(const std::string& name) {
   static auto* names = new std::unordered_set<std::string>;
@@ -78,8 +74,8 @@ class FunctionNode final : public Node {
       check<AutogradError>(inputs_[i].has_value(), "backward of ", where(),
                            " returned a gradient for argument ", i,
                            " of forward, which is no tensor; expected None");
-      check<AutogradError>(py::isinstance<TensorImpl>(given[i]), "backward of ", where(),
-                           " returned a ", class_name(given[i]), " as gradient of argument ", i,
+      check<AutogradError>(is_tensor(given[i]), "backward of ", where(),
+                           " returned a ", ClassText{given[i]}, " as gradient of argument ", i,
                            ", expected an engine.Tensor or None");
       if (!next[i].node) continue;  // nobody asked for it
       const Tensor g = py::cast<Tensor>(py::object(given[i]));
@@ -129,23 +125,22 @@ py::object finish(FunctionNode& node, FunctionContext& context, const std::vecto
   py::tuple out(given.size());
   std::vector<Tensor> raw, made;
   for (size_t i = 0; i < given.size(); ++i) {
-    const bool is_tensor = py::isinstance<TensorImpl>(given[i]);
-    const Tensor t = is_tensor ? py::cast<Tensor>(py::object(given[i])) : Tensor();
+    const Tensor t = is_tensor(given[i]) ? py::cast<Tensor>(py::object(given[i])) : Tensor();
     Tensor mine = t;
-    if (is_tensor) {
+    if (t.defined()) {
       mine = alias(t);
       for (const Tensor& input : inputs) {
         if (input.defined() && input.storage() == t.storage()) mine.impl()->is_view = true;
       }
     }
     node.add_output(t);
-    if (is_tensor && is_differentiable(t.dtype()) && !holds(context.non_differentiable, t)) {
+    if (t.defined() && is_differentiable(t.dtype()) && !holds(context.non_differentiable, t)) {
       check_result(node, t);
       AutogradMeta& meta = mine.impl()->autograd();
       meta.grad_fn = Ref<Node>(&node);
       meta.output_nr = static_cast<int>(i);
     }
-    out[i] = is_tensor ? py::cast(mine) : py::object(given[i]);
+    out[i] = t.defined() ? py::cast(mine) : py::object(given[i]);
     raw.push_back(t);
     made.push_back(mine);
   }
@@ -165,7 +160,7 @@ py::object apply_function(const py::object& function, const py::args& args) {
   context->name = py::cast<std::string>(function.attr("__name__"));
   std::vector<Tensor> inputs;
   for (py::handle arg : args) {
-    inputs.push_back(py::isinstance<TensorImpl>(arg) ? py::cast<Tensor>(arg) : Tensor());
+    inputs.push_back(is_tensor(arg) ? py::cast<Tensor>(arg) : Tensor());
     context->needs.push_back(needs_grad(inputs.back()));
   }
   Ref<FunctionNode> node;  // made first: it takes the line of the call
@@ -178,9 +173,9 @@ py::object apply_function(const py::object& function, const py::args& args) {
     GradMode off(false);
     result = function.attr("forward")(ctx, *args);
   }
-  const bool usable = py::isinstance<TensorImpl>(result) || py::isinstance<py::tuple>(result) ||
+  const bool usable = is_tensor(result) || py::isinstance<py::tuple>(result) ||
                       py::isinstance<py::list>(result);
-  check<TypeError>(usable, context->name, ".forward returned a ", class_name(result),
+  check<TypeError>(usable, context->name, ".forward returned a ", ClassText{result},
                    ", expected an engine.Tensor or a tuple");
   if (node) result = finish(*node, *context, inputs, result);
   context->to_save.clear();
@@ -193,8 +188,8 @@ std::vector<Tensor> tensors_from(const FunctionContext& context, const char* met
                                  const py::args& args) {
   std::vector<Tensor> tensors;
   for (py::handle h : args) {
-    check<TypeError>(h.is_none() || py::isinstance<TensorImpl>(h), context.name, ": ctx.", method,
-                     " takes tensors and None, got ", class_name(h),
+    check<TypeError>(h.is_none() || is_tensor(h), context.name, ": ctx.", method,
+                     " takes tensors and None, got ", ClassText{h},
                      "; keep other things as attributes of ctx");
     tensors.push_back(h.is_none() ? Tensor() : py::cast<Tensor>(h));
   }

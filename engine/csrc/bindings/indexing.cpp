@@ -12,7 +12,7 @@ Index slice_index(py::handle h, int64_t size) {
 }
 
 bool is_tensor_like(py::handle h) {
-  return py::isinstance<TensorImpl>(h) || py::isinstance<py::list>(h) ||
+  return is_tensor(h) || py::isinstance<py::list>(h) ||
          py::isinstance<py::tuple>(h) || py::isinstance<py::array>(h) || PyBool_Check(h.ptr()) ||
          std::string_view(Py_TYPE(h.ptr())->tp_name).starts_with("numpy.bool");
 }

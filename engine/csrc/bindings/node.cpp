@@ -23,7 +23,7 @@ py::tuple to_tuple(const std::vector<Tensor>& tensors) {
 
 Tensor tensor_or_none(py::handle h, const char* who) {
   if (h.is_none()) return {};
-  check<TypeError>(py::isinstance<TensorImpl>(h), who, ": a hook returned ",
+  check<TypeError>(is_tensor(h), who, ": a hook returned ",
                    py::cast<std::string>(py::repr(h)).substr(0, 60),
                    ", expected an engine.Tensor or None");
   return py::cast<Tensor>(h);
@@ -156,7 +156,7 @@ class PythonSavedHooks final : public SavedHooks {
   Tensor unpack(const std::shared_ptr<void>& packed) override {
     py::gil_scoped_acquire lock;
     const py::object t = py::handle(unpack_.get())(py::handle(static_cast<PyObject*>(packed.get())));
-    check<TypeError>(py::isinstance<TensorImpl>(t),
+    check<TypeError>(is_tensor(t),
                      "saved_tensors_hooks: unpack must return an engine.Tensor, got ",
                      py::cast<std::string>(py::repr(t)).substr(0, 60));
     return py::cast<Tensor>(t);

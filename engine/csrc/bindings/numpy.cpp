@@ -18,7 +18,7 @@ std::function<void()> keeper(py::object owner) {
 
 Tensor from_numpy(py::handle source) {
   check<TypeError>(py::isinstance<py::array>(source), "from_numpy: expected a numpy array, got ",
-                   py::cast<std::string>(py::str(py::type::handle_of(source).attr("__name__"))));
+                   ClassText{source});
   auto array = py::reinterpret_borrow<py::array>(source);
   const auto descr = array.dtype();
   if (!py::cast<bool>(descr.attr("isnative"))) {
@@ -85,7 +85,7 @@ py::object item(const Tensor& t) {
 Tensor to_tensor(py::handle h, std::optional<DType> dtype, std::optional<bool> copy) {
   Tensor t;
   bool made = false;
-  if (py::isinstance<TensorImpl>(h)) {
+  if (is_tensor(h)) {
     t = Tensor(h.cast<TensorImpl*>());
   } else if (py::isinstance<py::array>(h)) {
     t = from_numpy(h);

@@ -15,8 +15,7 @@ auto operator_method(BinaryFn fn) {
     if (!operand) return not_implemented();
     Tensor out;
     {
-      const OpHints hints(self, *operand);
-      OpScope scope(hints.records, hints.long_work);
+      OpScope scope{OpHints(self, *operand)};
       out = kReflected ? fn(*operand, self) : fn(self, *operand);
     }
     return py::cast(out);
@@ -65,8 +64,7 @@ auto binary_function(const char* name, BinaryFn fn) {
     const auto left = to_operand(a, like), right = to_operand(b, like);
     check<TypeError>(left && right, name, ": expected tensors or numbers, got ",
                      ReprText{a_first ? b : a});
-    const OpHints hints(*left, *right);
-    OpScope scope(hints.records, hints.long_work);
+    OpScope scope{OpHints(*left, *right)};
     return fn(*left, *right);
   };
 }
@@ -87,10 +85,9 @@ class DirectOperator {
     if (!Py_IS_TYPE(a, g_tensor_type) || !Py_IS_TYPE(b, g_tensor_type)) return call_method(a, b);
     try {
       const Tensor left(tensor_of(a)), right(tensor_of(b));
-      const OpHints hints(left, right);
       Tensor out;
       {
-        OpScope scope(hints.records, hints.long_work);
+        OpScope scope{OpHints(left, right)};
         out = fn(left, right);
       }
       return py::cast(out).release().ptr();
