@@ -1255,6 +1255,10 @@ def _bincount(arg0: Tensor, arg1: int) -> Tensor:
     How often each integer from 0 on occurs.
     """
 def _chunks(arg0: Tensor, arg1: int, arg2: int) -> tuple: ...
+def _conv2d_norm(x: Tensor, weight: Tensor, bias: Tensor | None, stride: tuple[int, int], padding: tuple[int, int], dilation: tuple[int, int], groups: int, norm_weight: Tensor | None, norm_bias: Tensor | None, running_mean: Tensor, running_var: Tensor, eps: float, residual: Tensor | None, relu: builtins.bool) -> Tensor:
+    """
+    conv2d, then batch_norm with the running statistics: in one pass where no gradient is wanted.
+    """
 def _fold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: tuple[int, int]) -> Tensor: ...
 def _max_pool2d_with_indices(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: builtins.bool) -> tuple[Tensor, Tensor]: ...
 def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor | None]:
@@ -1548,9 +1552,9 @@ def conj(x: Tensor) -> Tensor:
     >>> engine.conj(engine.asarray([1 + 2j])).tolist()
     [(1-2j)]
     """
-def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1) -> Tensor:
+def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1, residual: Tensor | None = None, relu: builtins.bool = False) -> Tensor:
     """
-    Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
+    Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw), plus bias and residual, then ReLU if asked.
     """
 def conv_transpose2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), output_padding: tuple[int, int] = (0, 0), groups: int = 1, dilation: tuple[int, int] = (1, 1)) -> Tensor:
     """

@@ -263,7 +263,9 @@ NETWORKS = [
         _conv(2, 4, 8, 8, 4, 3, 3, dilation=(2, 2), padding=(2, 2), groups=4),
         _conv(2, 5, 5, 4, 3, 1, 1), _conv(1, 3, 9, 9, 8, 7, 7, stride=(2, 2), padding=(3, 3)),
         _conv(1, 2, 6, 6, 3, 3, 3, stride=(2, 2)), _conv(1, 8, 8, 8, 16, 3, 3, padding=(1, 1)),
-        _conv(0, 3, 6, 6, 4, 3, 3)),
+        _conv(0, 3, 6, 6, 4, 3, 3), _conv(1, 4, 4, 4, 4, 3, 3, groups=4, relu=True),
+        ((real(1, 3, 5, 5), real(4, 3, 3, 3), real(4), (1, 1), (1, 1), (1, 1), 1,
+          real(1, 4, 5, 5), True), {})),
        errors=[((np.ones((1, 3, 5, 5)), np.ones((4, 2, 3, 3))), ValueError, "expects 2"),
                ((np.ones((1, 2, 2, 2)), np.ones((4, 2, 3, 3))), ValueError, "does not fit")]),
     Op("batch_norm", ref.batch_norm, [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 
-def conv2d(x, w, b=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1):
+def conv2d(x, w, b=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, residual=None,
+           relu=False):  # fmt: skip
     n, c, h, wd = x.shape
     k, cg, kh, kw = w.shape
     (sh, sw), (ph, pw), (dh, dw) = stride, padding, dilation
@@ -22,7 +23,9 @@ def conv2d(x, w, b=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=
                 window = xg[:, :, i * dh : i * dh + sh * (oh - 1) + 1 : sh,
                             j * dw : j * dw + sw * (ow - 1) + 1 : sw]  # fmt: skip
                 y[:, g * per : (g + 1) * per] += np.einsum("nchw,kc->nkhw", window, wg[:, :, i, j])
-    return y if b is None else y + b[:, None, None]
+    y = y if b is None else y + b[:, None, None]
+    y = y if residual is None else y + residual
+    return np.maximum(y, 0) if relu else y
 
 
 def linear(x, w, b=None):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import engine
-from engine import Tensor
+from engine import _C, Tensor
 from engine.nn import functional as F
 from engine.nn import init
 from engine.nn.functional import IntOrPair, pair
 from engine.nn.module import Module
+from engine.nn.norm import BatchNorm2d
 from engine.nn.parameter import Parameter
 
 
@@ -68,9 +69,53 @@ class Conv2d(Module):
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv2d(
-            x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+    def forward(
+        self,
+        x: Tensor,
+        norm: BatchNorm2d | None = None,
+        residual: Tensor | None = None,
+        relu: bool = False,
+    ) -> Tensor:
+        """act(norm(conv(x)) + residual), where act is ReLU or nothing.
+
+        Where the norm uses its running statistics and no gradient is wanted, it costs no pass over
+        memory of its own.
+
+        Args:
+            norm: what follows the convolution; None for nothing.
+            residual: of the result's shape, or None for zero.
+            relu: whether act is ReLU.
+
+        >>> conv, norm = Conv2d(3, 8, 1), BatchNorm2d(8).eval()
+        >>> conv(engine.ones((1, 3, 4, 4)), norm, relu=True).shape
+        (1, 8, 4, 4)
+        """
+        window = self.stride, self.padding, self.dilation, self.groups
+        if norm is None:
+            return F.conv2d(x, self.weight, self.bias, *window, residual=residual, relu=relu)
+        if (
+            norm.training
+            or norm.running_mean is None
+            or norm._hooks is not None
+            or self.padding == "same"
+        ):
+            return norm(F.conv2d(x, self.weight, self.bias, *window), residual, relu)
+        padding = (0, 0) if self.padding == "valid" else self.padding
+        return _C._conv2d_norm(
+            x,
+            self.weight,
+            self.bias,
+            self.stride,
+            padding,
+            self.dilation,
+            self.groups,
+            norm.weight,
+            norm.bias,
+            norm.running_mean,
+            norm.running_var,
+            norm.eps,
+            residual,
+            relu,
         )
 
     def extra_repr(self) -> str:

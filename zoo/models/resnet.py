@@ -83,6 +83,16 @@ class PadShortcut(nn.Module):
         return f"new_channels={self.new_channels}, stride={self.stride}"
 
 
+class Projection(nn.Sequential):
+    """Option B: bn(conv1x1(x)) of every stride-th pixel."""
+
+    def __init__(self, in_channels: int, out_channels: int, stride: int) -> None:
+        super().__init__(_conv1x1(in_channels, out_channels, stride), nn.BatchNorm2d(out_channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self[0](x, self[1])
+
+
 class BasicBlock(nn.Module):
     """y = relu(x' + bn(conv3x3(relu(bn(conv3x3(x)))))), x' the shortcut.
 
@@ -107,8 +117,8 @@ class BasicBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)
-        y = self.bn1(self.conv1(x), relu=True)
-        return self.bn2(self.conv2(y), residual=shortcut, relu=True)
+        y = self.conv1(x, self.bn1, relu=True)
+        return self.conv2(y, self.bn2, residual=shortcut, relu=True)
 
 
 class Bottleneck(nn.Module):
@@ -143,9 +153,9 @@ class Bottleneck(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)
-        y = self.bn1(self.conv1(x), relu=True)
-        y = self.bn2(self.conv2(y), relu=True)
-        return self.bn3(self.conv3(y), residual=shortcut, relu=True)
+        y = self.conv1(x, self.bn1, relu=True)
+        y = self.conv2(y, self.bn2, relu=True)
+        return self.conv3(y, self.bn3, residual=shortcut, relu=True)
 
 
 class ResNet(ImageModel):
@@ -211,9 +221,7 @@ class ResNet(ImageModel):
             if config.small_images:
                 downsample = PadShortcut(out_channels - in_channels, stride)
             else:
-                downsample = nn.Sequential(
-                    _conv1x1(in_channels, out_channels, stride), nn.BatchNorm2d(out_channels)
-                )
+                downsample = Projection(in_channels, out_channels, stride)
         if not config.bottleneck:
             return BasicBlock(in_channels, out_channels, stride, downsample)
         width = config.widths[index] * config.group_width // 64 * config.groups
@@ -222,7 +230,7 @@ class ResNet(ImageModel):
     def forward_features(self, x: Tensor) -> Tensor:
         """The last stage's maps: (N, in_chans, H, W) -> (N, C, H / 32, W / 32), or
         H / 4 and W / 4 for the small-image networks; sizes round up."""
-        x = self.bn1(self.conv1(x), relu=True)
+        x = self.conv1(x, self.bn1, relu=True)
         if not self.config.small_images:
             x = nn.functional.max_pool2d(x, 3, stride=2, padding=1)
         for name in self.stages:

@@ -262,6 +262,15 @@ void bind_reductions(py::module_& m, TensorClass& cls) {
 
 }  // namespace
 
+Conv2dOptions conv2d_options(Pair stride, Pair padding, Pair dilation, int64_t groups) {
+  Conv2dOptions o;
+  std::copy(stride.begin(), stride.end(), o.stride);
+  std::copy(padding.begin(), padding.end(), o.padding);
+  std::copy(dilation.begin(), dilation.end(), o.dilation);
+  o.groups = groups;
+  return o;
+}
+
 void bind_functions(py::module_& m, TensorClass& cls) {
   bind_creation(m);
   bind_shapes(m, cls);
@@ -274,24 +283,21 @@ void bind_functions(py::module_& m, TensorClass& cls) {
          "x W^T + b for x (..., in), weight (out, in), bias (out,).");
   def_op(m, "conv2d",
          +[](const Tensor& x, const Tensor& w, const std::optional<Tensor>& b,
-             std::array<int64_t, 2> stride, std::array<int64_t, 2> padding,
-             std::array<int64_t, 2> dilation, int64_t groups) {
-           Conv2dOptions o;
-           std::copy(stride.begin(), stride.end(), o.stride);
-           std::copy(padding.begin(), padding.end(), o.padding);
-           std::copy(dilation.begin(), dilation.end(), o.dilation);
-           o.groups = groups;
-           return conv2d(x, w, or_none(b), o);
+             Pair stride, Pair padding, Pair dilation, int64_t groups,
+             const std::optional<Tensor>& residual, bool relu) {
+           return conv2d(x, w, or_none(b), conv2d_options(stride, padding, dilation, groups),
+                         or_none(residual), relu);
          },
          py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(),
-         py::arg("stride") = std::array<int64_t, 2>{1, 1},
-         py::arg("padding") = std::array<int64_t, 2>{0, 0},
-         py::arg("dilation") = std::array<int64_t, 2>{1, 1}, py::arg("groups") = 1,
-         "Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).");
+         py::arg("stride") = Pair{1, 1}, py::arg("padding") = Pair{0, 0},
+         py::arg("dilation") = Pair{1, 1}, py::arg("groups") = 1,
+         py::arg("residual") = py::none(), py::arg("relu") = false,
+         "Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw), plus bias and "
+         "residual, then ReLU if asked.");
   m.def("where",
         [](const Tensor& condition, py::handle a, py::handle b) {
-          const bool a_first = py::isinstance<TensorImpl>(a);
-          check<TypeError>(a_first || py::isinstance<TensorImpl>(b),
+          const bool a_first = is_tensor(a);
+          check<TypeError>(a_first || is_tensor(b),
                            "where: expected at least one engine.Tensor to choose from");
           const Tensor like(py::cast<TensorImpl*>(a_first ? a : b));
           const auto left = to_operand(a, like), right = to_operand(b, like);
@@ -321,11 +327,7 @@ void bind_functions(py::module_& m, TensorClass& cls) {
     };
     const auto lo = bound(low), hi = bound(high);
     OpScope scope;
-    // NaN compares false and stays; a bound itself passes its gradient on.
-    Tensor y = x;
-    if (lo) y = where(less(y, *lo), *lo, y);
-    if (hi) y = where(greater(y, *hi), *hi, y);
-    return y;
+    return clip(x, lo, hi);
   };
   def_pair(m, cls, "clip", clip_fn, "Elements limited to [min, max]; NaN stays NaN.",
            py::arg("min") = py::none(), py::arg("max") = py::none());

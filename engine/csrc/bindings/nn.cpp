@@ -5,7 +5,6 @@ namespace zoo {
 namespace {
 
 using OptTensor = std::optional<Tensor>;
-using Pair = std::array<int64_t, 2>;
 
 Pool2dOptions pool_options(const Pair& kernel, const Pair& stride, const Pair& padding,
                            bool ceil_mode) {
@@ -24,9 +23,10 @@ void bind_norms(py::module_& m) {
          +[](const Tensor& x, const OptTensor& weight, const OptTensor& bias,
              const OptTensor& running_mean, const OptTensor& running_var, bool training,
              double momentum, double eps, const OptTensor& residual, bool relu) {
-           return batch_norm(x, or_none(weight), or_none(bias), or_none(running_mean),
-                             or_none(running_var), or_none(residual),
-                             {training, momentum, eps, relu});
+           return batch_norm(x,
+                             {or_none(weight), or_none(bias), or_none(running_mean),
+                              or_none(running_var)},
+                             or_none(residual), {training, momentum, eps, relu});
          },
          py::arg("x"), py::arg("weight") = py::none(), py::arg("bias") = py::none(),
          py::arg("running_mean") = py::none(), py::arg("running_var") = py::none(),
@@ -36,6 +36,22 @@ void bind_norms(py::module_& m) {
          "(N, C), (N, C, L) or (N, C, H, W); act is ReLU or nothing. In training from the batch's "
          "own statistics, which also move the running ones, in place, by momentum; else from the "
          "running ones. Ioffe and Szegedy, arXiv:1502.03167.");
+  def_op(m, "_conv2d_norm",
+         +[](const Tensor& x, const Tensor& weight, const OptTensor& bias, Pair stride,
+             Pair padding, Pair dilation, int64_t groups, const OptTensor& norm_weight,
+             const OptTensor& norm_bias, const Tensor& running_mean, const Tensor& running_var,
+             double eps, const OptTensor& residual, bool relu) {
+           return conv2d_norm(x, weight, or_none(bias),
+                              conv2d_options(stride, padding, dilation, groups),
+                              {or_none(norm_weight), or_none(norm_bias), running_mean, running_var},
+                              eps, or_none(residual), relu);
+         },
+         py::arg("x"), py::arg("weight"), py::arg("bias"), py::arg("stride"), py::arg("padding"),
+         py::arg("dilation"), py::arg("groups"), py::arg("norm_weight"), py::arg("norm_bias"),
+         py::arg("running_mean"), py::arg("running_var"), py::arg("eps"), py::arg("residual"),
+         py::arg("relu"),
+         "conv2d, then batch_norm with the running statistics: in one pass where no gradient is "
+         "wanted.");
   def_op(m, "layer_norm",
          +[](const Tensor& x, const std::vector<int64_t>& shape, const OptTensor& weight,
              const OptTensor& bias, double eps) {

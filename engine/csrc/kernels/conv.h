@@ -18,8 +18,9 @@ struct Conv2dShape {
   int64_t weight_strides[4];  // of k, c, kh, kw
 };
 
-// y = conv(x, weight) (+ bias[k]) (+ residual, laid out as y), then ReLU if asked.
+// y = conv(x, weight) (* scale[k]) (+ bias[k]) (+ residual, laid out as y), then ReLU if asked.
 struct Conv2dEpilogue {
+  const void* scale = nullptr;
   const void* bias = nullptr;
   const void* residual = nullptr;
   bool relu = false;

@@ -3,6 +3,7 @@
 #include "kernels/conv.h"
 
 #include "autograd/node.h"
+#include "ops/nn_ops.h"
 #include "ops/ops.h"
 
 namespace zoo {
@@ -67,7 +68,7 @@ Tensor empty_nhwc(int64_t n, int64_t c, int64_t h, int64_t w, DType dtype, Devic
 
 Tensor dense(const Tensor& t) { return t.is_dense() ? t : contiguous(t); }
 
-Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, Conv2dShape s);
+Tensor forward(const Tensor& x, const Tensor& w, Conv2dShape s);
 Tensor grad_weight(const Tensor& x, const Tensor& g, const Conv2dShape& s);
 
 // Gradient of the input. It is linear in both operands, and its own gradients are convolutions.
@@ -82,7 +83,7 @@ Tensor grad_input(const char* op, const Tensor& grad, const Tensor& weight, Conv
     const Saved sw = g.requires_grad() ? Saved(w) : Saved();
     record(op, {g, w}, {gx}, [s, sg, sw](Backward& bw) {
       const Tensor gg = bw.grad();
-      if (bw.wants(0)) bw.set(0, forward(gg, sw.get(), Tensor(), s));
+      if (bw.wants(0)) bw.set(0, forward(gg, sw.get(), s));
       if (bw.wants(1)) bw.set(1, grad_weight(gg, sg.get(), s));
     });
   }
@@ -103,37 +104,65 @@ Tensor grad_weight(const Tensor& input, const Tensor& grad, const Conv2dShape& s
     record("conv2d_grad_weight", {x, g}, {gw}, [s, sx, sg](Backward& bw) {
       const Tensor gg = bw.grad();
       if (bw.wants(0)) bw.set(0, grad_input("conv2d_grad_input", sg.get(), gg, s));
-      if (bw.wants(1)) bw.set(1, forward(sx.get(), gg, Tensor(), s));
+      if (bw.wants(1)) bw.set(1, forward(sx.get(), gg, s));
     });
   }
   return gw;
 }
 
-Tensor forward(const Tensor& input, const Tensor& weight, const Tensor& bias, Conv2dShape s) {
+// What happens to a sum before it is stored; each tensor may be undefined.
+struct Finish {
+  Tensor scale, bias, residual;
+  bool relu = false;
+};
+
+// Records nothing. x is channels-last, w dense with the strides of s.
+Tensor convolve(const Tensor& x, const Tensor& w, const Finish& finish, const Conv2dShape& s) {
+  check(!finish.residual.defined() || finish.residual.shape() == Dims{s.n, s.k, s.oh, s.ow},
+        "conv2d: expected a residual of the result's shape ",
+        to_string(Dims{s.n, s.k, s.oh, s.ow}), ", got ", describe(finish.residual));
+  const auto layout = [](const Tensor& t) { return t.defined() ? contiguous(t) : t; };
+  const auto data = [](const Tensor& t) { return t.defined() ? t.data() : nullptr; };
+  const Tensor scale = layout(finish.scale), bias = layout(finish.bias);
+  const Tensor residual = finish.residual.defined()
+                              ? contiguous(finish.residual, MemoryFormat::kChannelsLast)
+                              : finish.residual;
+  Tensor y = empty_nhwc(s.n, s.k, s.oh, s.ow, x.dtype(), x.device());
+  conv2d_forward_kernel.on(x.device().type)(
+      x.dtype(), s, x.data(), w.data(), {data(scale), data(bias), data(residual), finish.relu},
+      y.data());
+  return y;
+}
+
+Tensor forward(const Tensor& input, const Tensor& weight, const Finish& finish, Conv2dShape s) {
   const Tensor x = contiguous(input, MemoryFormat::kChannelsLast);
   const Tensor w = dense(weight);
   set_weight_strides(s, w);
-  Tensor y = empty_nhwc(s.n, s.k, s.oh, s.ow, x.dtype(), x.device());
-  Conv2dEpilogue epilogue;
-  Tensor packed_bias;
-  if (bias.defined()) {
-    packed_bias = contiguous(bias);
-    epilogue.bias = packed_bias.data();
+  const Tensor &bias = finish.bias, &residual = finish.residual;
+  Tensor y;
+  {
+    GradMode off(false);
+    y = convolve(x, w, finish, s);
   }
-  conv2d_forward_kernel.on(x.device().type)(x.dtype(), s, x.data(), w.data(), epilogue, y.data());
-  if (needs_grad(x, w, bias)) {
+  if (needs_grad(x, w, bias, residual)) {
     // Each operand only serves the other's gradient.
     const Saved sx = w.requires_grad() ? Saved(x) : Saved();
     const Saved sw = x.requires_grad() ? Saved(w) : Saved();
-    record("conv2d", {x, w, bias}, {y}, [s, sx, sw](Backward& bw) {
-      const Tensor g = contiguous(bw.grad(), MemoryFormat::kChannelsLast);
+    const Saved sy = finish.relu ? Saved::output(y) : Saved();
+    record("conv2d", {x, w, bias, residual}, {y}, [s, sx, sw, sy](Backward& bw) {
+      const Tensor out = sy.get();
+      const Tensor g = contiguous(out.defined() ? relu_gradient(out, bw.grad()) : bw.grad(),
+                                  MemoryFormat::kChannelsLast);
       if (bw.wants(1)) bw.set(1, grad_weight(sx.get(), g, s));
       if (bw.wants(2)) bw.set(2, sum(g, Dims{0, 2, 3}, false));
+      if (bw.wants(3)) bw.set(3, g);
       if (bw.wants(0)) bw.set(0, grad_input("conv2d_grad_input", g, sw.get(), s));
     });
   }
   return y;
 }
+
+Tensor forward(const Tensor& x, const Tensor& w, Conv2dShape s) { return forward(x, w, {}, s); }
 
 bool computes_in(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
 
@@ -193,14 +222,37 @@ Conv2dShape make_transposed_shape(const Tensor& x, const Tensor& weight, const T
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
-              const Conv2dOptions& options) {
+              const Conv2dOptions& options, const Tensor& residual, bool relu) {
   const Conv2dShape s = make_shape(x, weight, bias, options);
   if (!computes_in(x.dtype())) {
-    return astype(conv2d(astype(x, DType::kF32), astype(weight, DType::kF32),
-                         bias.defined() ? astype(bias, DType::kF32) : bias, options),
+    const auto wide = [](const Tensor& t) { return t.defined() ? astype(t, DType::kF32) : t; };
+    return astype(conv2d(wide(x), wide(weight), wide(bias), options, wide(residual), relu),
                   x.dtype());
   }
-  return forward(x, weight, bias, s);
+  const Tensor added = residual.defined() ? astype(residual, x.dtype()) : residual;
+  return forward(x, weight, {Tensor(), bias, added, relu}, s);
+}
+
+Tensor conv2d_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   const Conv2dOptions& convolution, const BatchNormTensors& norm, double eps,
+                   const Tensor& residual, bool relu) {
+  const bool records = needs_grad(x, weight, bias, residual, norm.weight, norm.bias) ||
+                       needs_grad(norm.running_mean, norm.running_var);
+  if (records || !computes_in(x.dtype()) || !norm.running_mean.defined()) {
+    BatchNormOptions options;
+    options.eps = eps;
+    options.relu = relu;
+    return batch_norm(conv2d(x, weight, bias, convolution), norm, residual, options);
+  }
+  GradMode off(false);
+  Conv2dShape s = make_shape(x, weight, bias, convolution);
+  const Tensor w = dense(weight);
+  set_weight_strides(s, w);
+  const auto [scale, shift] =
+      batch_norm_affine(empty_nhwc(0, s.k, 1, 1, x.dtype(), x.device()), norm, eps);
+  const Finish finish{scale, bias.defined() ? bias * scale + shift : shift,
+                      residual.defined() ? astype(residual, x.dtype()) : residual, relu};
+  return convolve(contiguous(x, MemoryFormat::kChannelsLast), w, finish, s);
 }
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,

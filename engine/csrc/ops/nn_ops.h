@@ -7,6 +7,7 @@
 
 #include "core/random.h"
 #include "core/tensor.h"
+#include "ops/ops.h"
 
 namespace zoo {
 
@@ -17,12 +18,25 @@ struct BatchNormOptions {
   double eps = 1e-5;
   bool relu = false;
 };
+struct BatchNormTensors {
+  Tensor weight, bias;               // or undefined
+  Tensor running_mean, running_var;  // or undefined, in training
+};
 // act((x - mean) / sqrt(variance + eps) * weight + bias + residual) by channel (axis 1) of x, 2-d
 // to 4-d. In training from the batch's statistics, which also update the running ones in place;
-// else from the running ones. weight, bias, residual or undefined; running_* too in training.
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                  const Tensor& running_mean, const Tensor& running_var, const Tensor& residual,
+// else from the running ones. residual or undefined.
+Tensor batch_norm(const Tensor& x, const BatchNormTensors& norm, const Tensor& residual,
                   const BatchNormOptions& options);
+// What it does to the channels of x in inference, without recording: x * scale + shift.
+struct ChannelAffine {
+  Tensor scale, shift;
+};
+ChannelAffine batch_norm_affine(const Tensor& x, const BatchNormTensors& norm, double eps);
+// batch_norm(conv2d(x, weight, bias), norm, residual) in inference, with ReLU if asked. In one pass
+// where nothing is recorded.
+Tensor conv2d_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   const Conv2dOptions& convolution, const BatchNormTensors& norm, double eps,
+                   const Tensor& residual, bool relu);
 // Over the last axes, which must have the shape `normalized`. weight, bias or undefined.
 Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight, const Tensor& bias,
                   double eps);

@@ -18,6 +18,13 @@ void check_channels(const char* name, const Tensor& t, const Tensor& x) {
         to_string(x.shape()));
 }
 
+void check_norm(const BatchNormTensors& norm, const Tensor& x) {
+  check_channels("weight", norm.weight, x);
+  check_channels("bias", norm.bias, x);
+  check_channels("running_mean", norm.running_mean, x);
+  check_channels("running_var", norm.running_var, x);
+}
+
 std::vector<double> to_doubles(const Tensor& t) {
   const Tensor d = contiguous(astype(detach(t), DType::kF64));
   return {d.data<double>(), d.data<double>() + d.numel()};
@@ -52,6 +59,28 @@ struct ChannelNumbers {
   Tensor mean, scale, shift;  // in x's dtype: y = x * scale + shift
   std::vector<double> inverse_std;
 };
+
+ChannelNumbers channel_numbers(const std::vector<double>& mean,
+                               const std::vector<double>& variance, const Tensor& weight,
+                               const Tensor& bias, double eps, DType dtype) {
+  const size_t n = mean.size();
+  const std::vector<double> w = doubles_or(weight, static_cast<int64_t>(n), 1.0);
+  const std::vector<double> b = doubles_or(bias, static_cast<int64_t>(n), 0.0);
+  std::vector<double> scale(n), shift(n), inverse(n);
+  for (size_t c = 0; c < n; ++c) {
+    inverse[c] = 1.0 / std::sqrt(variance[c] + eps);
+    scale[c] = w[c] * inverse[c];
+  }
+  ChannelNumbers channels;
+  channels.scale = from_doubles(scale, dtype);
+  // From the rounded scale: then x = mean gives the bias as exactly as can be.
+  const std::vector<double> rounded = to_doubles(channels.scale);
+  for (size_t c = 0; c < n; ++c) shift[c] = b[c] - mean[c] * rounded[c];
+  channels.shift = from_doubles(shift, dtype);
+  channels.mean = from_doubles(mean, dtype);
+  channels.inverse_std = std::move(inverse);
+  return channels;
+}
 
 // (C,) beside (N, C, H, W).
 Tensor by_channel(const Tensor& t) { return reshape(t, {1, t.numel(), 1, 1}); }
@@ -176,39 +205,26 @@ struct BatchNormRule {
 };
 
 // x is (N, C, H, W), channels-last, float32 or float64; so is the residual.
-Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                                const Tensor& running_mean, const Tensor& running_var,
+Tensor batch_norm_channels_last(const Tensor& x, const BatchNormTensors& norm,
                                 const Tensor& residual, const BatchNormOptions& options) {
+  const auto& [weight, bias, running_mean, running_var] = norm;
   const int64_t n = x.size(1);
   const RowShape rows{x.numel() / std::max<int64_t>(1, n), n};
   const DeviceType device = x.device().type;
-  std::vector<double> mean(n), variance(n);
+  ChannelNumbers channels;
   if (options.training) {
+    std::vector<double> mean(n), variance(n);
     column_stats_kernel.on(device)(x.dtype(), rows, x.data(), mean.data(), variance.data());
     update_running("running_mean", running_mean, mean, options.momentum);
     std::vector<double> unbiased(variance);
     const double count = static_cast<double>(rows.rows);
     for (double& v : unbiased) v *= count / (count - 1.0);
     update_running("running_var", running_var, unbiased, options.momentum);
+    channels = channel_numbers(mean, variance, weight, bias, options.eps, x.dtype());
   } else {
-    mean = to_doubles(running_mean);
-    variance = to_doubles(running_var);
+    channels = channel_numbers(to_doubles(running_mean), to_doubles(running_var), weight, bias,
+                               options.eps, x.dtype());
   }
-
-  const std::vector<double> w = doubles_or(weight, n, 1.0), b = doubles_or(bias, n, 0.0);
-  std::vector<double> scale(n), shift(n), inverse(n);
-  for (int64_t c = 0; c < n; ++c) {
-    inverse[c] = 1.0 / std::sqrt(variance[c] + options.eps);
-    scale[c] = w[c] * inverse[c];
-  }
-  ChannelNumbers channels;
-  channels.scale = from_doubles(scale, x.dtype());
-  // From the rounded scale: then x = mean gives the bias as exactly as can be.
-  const std::vector<double> rounded = to_doubles(channels.scale);
-  for (int64_t c = 0; c < n; ++c) shift[c] = b[c] - mean[c] * rounded[c];
-  channels.shift = from_doubles(shift, x.dtype());
-  channels.mean = from_doubles(mean, x.dtype());
-  channels.inverse_std = std::move(inverse);
 
   const Tensor y = empty_channels_last(x.shape(), x);
   ColumnAffine args;
@@ -243,16 +259,20 @@ Tensor batch_norm_channels_last(const Tensor& x, const Tensor& weight, const Ten
 
 }  // namespace
 
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                  const Tensor& running_mean, const Tensor& running_var, const Tensor& residual,
+ChannelAffine batch_norm_affine(const Tensor& x, const BatchNormTensors& norm, double eps) {
+  check_norm(norm, x);
+  const ChannelNumbers channels =
+      channel_numbers(to_doubles(norm.running_mean), to_doubles(norm.running_var), norm.weight,
+                      norm.bias, eps, x.dtype());
+  return {channels.scale, channels.shift};
+}
+
+Tensor batch_norm(const Tensor& x, const BatchNormTensors& norm, const Tensor& residual,
                   const BatchNormOptions& options) {
   check_floating("batch_norm", x);
   check(x.ndim() >= 2 && x.ndim() <= 4, "batch_norm: x has shape ", to_string(x.shape()),
         ", expected (N, C), (N, C, L) or (N, C, H, W)");
-  check_channels("weight", weight, x);
-  check_channels("bias", bias, x);
-  check_channels("running_mean", running_mean, x);
-  check_channels("running_var", running_var, x);
+  check_norm(norm, x);
   check(!residual.defined() || residual.shape() == x.shape(), "batch_norm: residual has shape ",
         residual.defined() ? to_string(residual.shape()) : std::string(), ", expected that of x, ",
         to_string(x.shape()));
@@ -263,15 +283,13 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
           " value(s), and the variance needs at least 2. Use a larger batch, merge the "
           "last one with the one before, or put the layer in inference mode: layer.eval()");
   } else {
-    check(running_mean.defined() && running_var.defined(),
+    check(norm.running_mean.defined() && norm.running_var.defined(),
           "batch_norm: inference needs running_mean and running_var; this layer keeps none, so "
           "call it with training=True");
   }
   if (is_narrow(x.dtype())) {
     const Tensor wide_residual = residual.defined() ? astype(residual, DType::kF32) : residual;
-    return astype(batch_norm(astype(x, DType::kF32), weight, bias, running_mean, running_var,
-                             wide_residual, options),
-                  x.dtype());
+    return astype(batch_norm(astype(x, DType::kF32), norm, wide_residual, options), x.dtype());
   }
   if (x.ndim() < 4) {
     // (N, C, L) is a picture of one line, (N, C) one of one pixel.
@@ -280,8 +298,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
              : t.ndim() == 3 ? expand_dims(t, 2)
                              : expand_dims(expand_dims(t, 2), 3);
     };
-    const Tensor y =
-        batch_norm(picture(x), weight, bias, running_mean, running_var, picture(residual), options);
+    const Tensor y = batch_norm(picture(x), norm, picture(residual), options);
     return x.ndim() == 3 ? squeeze(y, {2}) : squeeze(y, {2, 3});
   }
   const auto same_dtype = [&](const Tensor& t) { return t.defined() ? astype(t, x.dtype()) : t; };
@@ -289,8 +306,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   const auto statistics = [&](const Tensor& t) { return options.training ? t : same_dtype(t); };
   const Tensor r = same_dtype(residual);
   return batch_norm_channels_last(
-      contiguous(x, MemoryFormat::kChannelsLast), same_dtype(weight), same_dtype(bias),
-      statistics(running_mean), statistics(running_var),
+      contiguous(x, MemoryFormat::kChannelsLast),
+      {same_dtype(norm.weight), same_dtype(norm.bias), statistics(norm.running_mean),
+       statistics(norm.running_var)},
       r.defined() ? contiguous(r, MemoryFormat::kChannelsLast) : r, options);
 }
 

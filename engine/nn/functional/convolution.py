@@ -113,11 +113,17 @@ def conv2d(
     padding: str | IntOrPair = 0,
     dilation: IntOrPair = 1,
     groups: int = 1,
+    *,
+    residual: Tensor | None = None,
+    relu: bool = False,
 ) -> Tensor:
-    """Cross-correlation of x (N, in, H, W) with weight (out, in / groups, kh, kw).
+    """act(x * weight + bias + residual), where * is the cross-correlation of x (N, in, H, W) with
+    weight (out, in / groups, kh, kw) and act is ReLU or nothing.
 
     Args:
         padding: zeros at each end, or "same" (stride 1: the size stays) or "valid" (none).
+        residual: of the result's shape, added in the same pass over memory; None for nothing.
+        relu: whether act is ReLU.
 
     >>> conv2d(engine.ones((1, 3, 8, 8)), engine.ones((4, 3, 3, 3)), stride=2, padding=1).shape
     (1, 4, 4, 4)
@@ -126,9 +132,10 @@ def conv2d(
     single = x.ndim == 3
     if single:
         x = engine.expand_dims(x, axis=0)
+        residual = None if residual is None else engine.expand_dims(residual, axis=0)
     x, p = _same_or("conv2d", x, padding, weight.shape[2:], s, d) if isinstance(padding, str) else (
         x, ints(padding, 2, "padding"))  # fmt: skip
-    y = _C.conv2d(x, weight, bias, s, p, d, groups)
+    y = _C.conv2d(x, weight, bias, s, p, d, groups, residual=residual, relu=relu)
     return engine.squeeze(y, 0) if single else y
 
 

@@ -39,18 +39,21 @@ void forward(const Conv2dShape& s, const T* x, const T* weight, const Conv2dEpil
                  forward_axis(s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w),
                  s.c, s.k, c};
   const int64_t* ws = s.weight_strides;
+  const T* scale = static_cast<const T*>(epilogue.scale);
   const T* bias = static_cast<const T*>(epilogue.bias);
   const T* residual = static_cast<const T*>(epilogue.residual);
+  const auto from_channel = [](const T* p, int64_t channel) {
+    return p == nullptr ? nullptr : p + channel;
+  };
+  const auto output = [&](int64_t channel) {
+    return Output<T>{y + channel, from_channel(scale, channel), from_channel(bias, channel),
+                     from_channel(residual, channel), false, epilogue.relu};
+  };
   if (is_narrow_grouped<T>(s)) {
-    const Output<T> out{y, bias, residual, false, epilogue.relu};
-    return grouped_product(g, x, weight, ws[2], ws[3], k * ws[0], ws[0], ws[1], out);
+    return grouped_product(g, x, weight, ws[2], ws[3], k * ws[0], ws[0], ws[1], output(0));
   }
   for_each_group(s, [&](int64_t group) {
-    Output<T> out;
-    out.c = y + group * k;
-    out.bias = bias == nullptr ? nullptr : bias + group * k;
-    out.residual = residual == nullptr ? nullptr : residual + group * k;
-    out.relu = epilogue.relu;
+    const Output<T> out = output(group * k);
     const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[1], ws[0]};
     if (is_pointwise(s)) {  // every pixel is a row already
       multiply<T>(g.pixels(), k, c, DenseRows<T>{x + group * c, s.c, s.k}, right, out);
@@ -85,7 +88,7 @@ void grad_input(const Conv2dShape& s, const T* grad_y, const T* weight, T* grad_
                    s.k, s.c, k};
     if (is_narrow_grouped<T>(s)) {
       grouped_product(g, grad_y, weight, ws[2], ws[3], k * ws[0], ws[1], ws[0],
-                      Output<T>{grad_x, nullptr, nullptr, false, false});
+                      Output<T>{.c = grad_x});
       continue;
     }
     for_each_group(s, [&](int64_t group) {

@@ -106,13 +106,14 @@ ZOO_INLINE void grouped_row(const Gather& g, const T* x, const T* weight, int64_
         });
       }
     }
+    const V scale = out.scale == nullptr ? V{} + T{1} : read(out.scale + channel);
     const V bias = out.bias == nullptr ? V{} : read(out.bias + channel);
     const int64_t target_row = (n * g.h.target + i * g.h.target_step + g.h.target_first);
     unrolled<kPixels>([&](auto p) ZOO_ALWAYS {
       if (j + p >= g.w.pixels) return;
       const int64_t at = target_row * g.w.target + (j + p) * g.w.target_step + g.w.target_first;
       const int64_t offset = at * g.target_channels + channel;
-      V value = acc[p] + bias;
+      V value = acc[p] * scale + bias;
       if (out.residual != nullptr) value += read(out.residual + offset);
       if (out.relu) value = value < V{} ? V{} : value;
       if (lanes == kL) {

@@ -28,6 +28,7 @@ struct LeftBlock {
 template <class T>
 struct Output {
   T* c = nullptr;
+  const T* scale = nullptr;     // one per column; multiplies the sum
   const T* bias = nullptr;      // one per column
   const T* residual = nullptr;  // laid out as c
   bool accumulate = false;      // add to what c holds

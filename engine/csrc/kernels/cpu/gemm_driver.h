@@ -95,6 +95,7 @@ void multiply(int64_t m, int64_t n, int64_t k, const Left& left, const Right& ri
       Output<T> part = out;
       if (p > 0) part.accumulate = true;
       if (p + depth < k) {
+        part.scale = nullptr;
         part.bias = nullptr;
         part.residual = nullptr;
         part.relu = false;

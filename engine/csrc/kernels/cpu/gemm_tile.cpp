@@ -23,11 +23,14 @@ ZOO_INLINE void finish_tile(Vector<T> (&acc)[kR][kVectors], const Output<T>& out
   if (out.accumulate) {
     each([&](V& x, int64_t at, int) ZOO_ALWAYS { x += load<V>(out.c + at); });
   }
-  if (out.bias != nullptr) {
-    V bias[kVectors];
-    unrolled<kVectors>([&](auto v) ZOO_ALWAYS { bias[v] = load<V>(out.bias + column + v * kL); });
-    each([&](V& x, int64_t, auto v) ZOO_ALWAYS { x += bias[v]; });
-  }
+  const auto by_column = [&](const T* numbers, auto combine) ZOO_ALWAYS {
+    if (numbers == nullptr) return;
+    V row[kVectors];
+    unrolled<kVectors>([&](auto v) ZOO_ALWAYS { row[v] = load<V>(numbers + column + v * kL); });
+    each([&](V& x, int64_t, auto v) ZOO_ALWAYS { combine(x, row[v]); });
+  };
+  by_column(out.scale, [](V& x, V scale) ZOO_ALWAYS { x *= scale; });
+  by_column(out.bias, [](V& x, V bias) ZOO_ALWAYS { x += bias; });
   if (out.residual != nullptr) {
     each([&](V& x, int64_t at, int) ZOO_ALWAYS { x += load<V>(out.residual + at); });
   }
@@ -48,6 +51,7 @@ template <class T>
       const int64_t at = offsets[r] + column + j;
       T value = tile[r * width + j];
       if (out.accumulate) value += out.c[at];
+      if (out.scale != nullptr) value *= out.scale[column + j];
       if (out.bias != nullptr) value += out.bias[column + j];
       if (out.residual != nullptr) value += out.residual[at];
       if (out.relu) value = value < T{0} ? T{0} : value;

@@ -90,6 +90,7 @@ void transform_outputs(const WinogradShape& s, const Layout& layout, const float
                        int64_t tile, int64_t first, int64_t last, const Conv2dEpilogue& epilogue,
                        float* y) {
   const Tiling tiling(s.oh, s.ow);
+  const float* scale = static_cast<const float*>(epilogue.scale);
   const float* bias = static_cast<const float*>(epilogue.bias);
   const float* residual = static_cast<const float*>(epilogue.residual);
   for (int64_t t = first; t < last; ++t) {
@@ -108,11 +109,12 @@ void transform_outputs(const WinogradShape& s, const Layout& layout, const float
       const auto read = [&](const float* p) ZOO_ALWAYS {
         return lanes == kL ? load<WinogradV>(p) : load_first<WinogradV>(p, lanes);
       };
+      const WinogradV factor = scale == nullptr ? WinogradV{} + 1.0f : read(scale + k);
       const WinogradV add = bias == nullptr ? WinogradV{} : read(bias + k);
       for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < columns; ++j) {
           const int64_t offset = corner + (i * s.ow + j) * s.k + k;
-          WinogradV value = result[i * kOut + j] + add;
+          WinogradV value = result[i * kOut + j] * factor + add;
           if (residual != nullptr) value += read(residual + offset);
           if (epilogue.relu) value = value < WinogradV{} ? WinogradV{} : value;
           if (lanes == kL) {
