@@ -1,4 +1,4 @@
-// Caching allocator for CPU memory: 64-byte aligned blocks, reused by size class.
+// Caching allocator for CPU memory: 64-byte aligned blocks, kept for reuse when they are freed.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ inline constexpr size_t kAlignment = 64;
 
 struct MemoryStats {
   int64_t allocated_bytes = 0;       // in use by tensors and scratch buffers
-  int64_t reserved_bytes = 0;        // in use, or kept for reuse
+  int64_t reserved_bytes = 0;        // in use, kept for reuse, or mapped and not touched yet
   int64_t peak_allocated_bytes = 0;  // largest allocated_bytes since the last reset
   int64_t peak_reserved_bytes = 0;
   int64_t allocations = 0;           // calls served so far
