@@ -1,0 +1,20 @@
+// Operations of language models.
+#include "ops/transformer_ops.h"
+
+#include "bindings/bind.h"
+
+namespace zoo {
+namespace {
+
+using OptTensor = std::optional<Tensor>;
+
+}  // namespace
+
+// What engine.nn.functional builds on; names with an underscore are not public.
+void bind_transformer(py::module_& m) {
+  def_op(m, "_attention",
+         +[](const Tensor& q, const Tensor& k, const Tensor& v, const OptTensor& mask,
+             double scale, bool causal) { return attention(q, k, v, or_none(mask), scale, causal); });
+}
+
+}  // namespace zoo
