@@ -116,18 +116,17 @@ void attend(const Attention& a, const PackedKeys& packed, QueryBlock& block, flo
   const int64_t end = a.causal ? smaller(a.keys, block.query + block.rows) : a.keys;
   for (int64_t key = 0; key < end; key += kKeyBlock) {
     const Square square{block.query, block.rows, key, smaller(kKeyBlock, end - key), a.causal};
-    multiply_keys(square, q, a.width, a.width, keys + key * a.width, scores, kScoreStride,
-                  score_rows);
     square.by_rows([&](int64_t first, int64_t rows, int64_t columns) {
-      for (int64_t r = first; r < first + rows; ++r) {
-        exponentials(a, block, r, key, square.seen(r), columns, scores + r * kScoreStride,
-                     sums + r * sum_stride, sum_width);
+      multiply_keys(rows, columns, q + first * a.width, a.width, a.width, keys + key * a.width,
+                    scores, score_rows);
+      for (int64_t r = 0; r < rows; ++r) {
+        exponentials(a, block, first + r, key, square.seen(first + r), columns,
+                     scores + r * kScoreStride, sums + (first + r) * sum_stride, sum_width);
       }
       Output<float> to;
       to.c = sums + first * sum_stride;
       to.accumulate = key > 0;
-      multiply_block({Order::kRows, rows, columns,
-                      {scores + first * kScoreStride, kScoreStride, kScoreStride},
+      multiply_block({Order::kRows, rows, columns, {scores, kScoreStride, kScoreStride},
                       values + key * sum_stride, sum_stride, kPanel, sum_rows.at, 0, sum_width},
                      to);
     });
@@ -152,7 +151,7 @@ void attend(const Attention& a, const PackedKeys& packed, QueryBlock& block, flo
 void attention(const Attention& a, HeadRows<float> out, float* log_sums) {
   const PackedKeys packed(a);
   const int64_t blocks = ceil_div(a.queries, kQueryBlock), heads = a.batch * a.heads();
-  const int64_t space = kQueryBlock * (a.width + packed.value_stride + kScoreStride);
+  const int64_t space = kQueryBlock * (a.width + packed.value_stride) + kSameEnd * kScoreStride;
   const int64_t work = smaller(a.queries, kQueryBlock) * a.keys * (a.width + a.value_width);
   parallel_for(0, blocks * heads, kWorthAThread / (work + 1) + 1, [&](int64_t begin, int64_t end) {
     Scratch scratch(static_cast<size_t>(space) * sizeof(float));

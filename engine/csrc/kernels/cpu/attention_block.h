@@ -13,7 +13,7 @@ namespace zoo {
 namespace {
 
 constexpr int64_t kPanel = kTileColumns<float>;
-// Queries of one block, and those that share the end of what they see in a causal one.
+// Queries of one block, and those of them that share the end of what they see.
 constexpr int64_t kQueryBlock = 96, kSameEnd = 4 * kTileRows;
 static_assert(kQueryBlock % kSameEnd == 0);
 
@@ -52,10 +52,10 @@ struct Square {
   ZOO_INLINE int64_t seen(int64_t r) const {
     return causal ? std::clamp<int64_t>(query + r + 1 - key, 0, columns) : columns;
   }
-  // Calls body(first row, rows, columns that any of them sees).
+  // Calls body(first row, rows, columns that any of them sees) for a few rows at a time: what is
+  // computed of their scores stays in the first-level cache from product to product.
   template <class F>
   ZOO_INLINE void by_rows(F&& body) const {
-    if (!cut()) return body(int64_t{0}, rows, columns);
     for (int64_t r = 0; r < rows; r += kSameEnd) {
       const int64_t n = smaller(kSameEnd, rows - r);
       if (const int64_t end = seen(r + n - 1); end > 0) body(r, n, end);
@@ -72,18 +72,15 @@ struct RowOffsets {
   }
 };
 
-// scores[r * stride + j] = row r of `a` times key j, for the keys that a row of its neighbourhood
-// sees. `keys` is what transpose_rows made of them, from key `first_key` on.
-ZOO_INLINE void multiply_keys(const Square& s, const float* a, int64_t a_stride, int64_t width,
-                              const float* keys, float* scores, int64_t stride,
+// scores[r * stride + j] = row r of `a` times key j; `keys` is what transpose_rows made of them.
+ZOO_INLINE void multiply_keys(int64_t rows, int64_t columns, const float* a, int64_t a_stride,
+                              int64_t width, const float* keys, float* scores,
                               const RowOffsets& offsets) {
-  s.by_rows([&](int64_t r, int64_t rows, int64_t columns) {
-    Output<float> out;
-    out.c = scores + r * stride;
-    multiply_block({Order::kRows, rows, width, {a + r * a_stride, a_stride, a_stride}, keys, kPanel,
-                    width * kPanel, offsets.at, 0, whole_vectors(columns)},
-                   out);
-  });
+  Output<float> out;
+  out.c = scores;
+  multiply_block({Order::kRows, rows, width, {a, a_stride, a_stride}, keys, kPanel, width * kPanel,
+                  offsets.at, 0, whole_vectors(columns)},
+                 out);
 }
 
 // Turns products of row r into scores in place: times the scale, plus the mask.

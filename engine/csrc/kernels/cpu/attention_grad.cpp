@@ -136,9 +136,11 @@ void meet(const Workspace& w, const Square& s, int64_t b, int64_t h, float* grad
   const float* kt = w.kt.as<float>() + (kv * w.padded_keys() + s.key) * a.width;
   const float* vt = w.vt.as<float>() + (kv * w.padded_keys() + s.key) * a.value_width;
   const float* k = w.k.as<float>() + (kv * a.keys + s.key) * w.width;
-  multiply_keys(s, q, w.width, a.width, kt, t.scores, kScoreStride, t.score_rows);
-  multiply_keys(s, grad, w.value_width, a.value_width, vt, t.grads, kScoreStride, t.score_rows);
   s.by_rows([&](int64_t from, int64_t rows, int64_t columns) {
+    multiply_keys(rows, columns, q + from * w.width, w.width, a.width, kt,
+                  t.scores + from * kScoreStride, t.score_rows);
+    multiply_keys(rows, columns, grad + from * w.value_width, w.value_width, a.value_width, vt,
+                  t.grads + from * kScoreStride, t.score_rows);
     const int64_t read = smaller(s.columns, round_up(columns, kSameEnd));  // by add_transposed
     for (int64_t r = from; r < from + rows; ++r) {
       float* scores = t.scores + r * kScoreStride;
