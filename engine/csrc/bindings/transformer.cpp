@@ -15,6 +15,12 @@ void bind_transformer(py::module_& m) {
   def_op(m, "_attention",
          +[](const Tensor& q, const Tensor& k, const Tensor& v, const OptTensor& mask,
              double scale, bool causal) { return attention(q, k, v, or_none(mask), scale, causal); });
+  def_op(m, "_linear_cross_entropy",
+         +[](const Tensor& x, const Tensor& weight, const Tensor& target, int64_t ignore_index,
+             const std::string& reduction, double label_smoothing) {
+           return linear_cross_entropy(x, weight, target,
+                                       {ignore_index, reduction, label_smoothing});
+         });
 }
 
 }  // namespace zoo

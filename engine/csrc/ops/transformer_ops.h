@@ -1,9 +1,8 @@
 // Operations of language models. Tensors that may be left undefined are marked "or undefined".
 #pragma once
 
-#include <string>
-
 #include "core/tensor.h"
+#include "ops/nn_ops.h"
 
 namespace zoo {
 
@@ -13,5 +12,11 @@ namespace zoo {
 // or floats to add, broadcast to (B, H, L, S), without a gradient, or undefined.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                  double scale, bool causal);
+
+// ---- linear_cross_entropy.cpp ------------------------------------------------------------------
+// cross_entropy(linear(x, weight), target) for x (..., D), weight (V, D) and target (...) of class
+// numbers, reduced by "mean" or "sum", without the logits of all rows.
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& target,
+                            const CrossEntropyOptions& options);
 
 }  // namespace zoo
