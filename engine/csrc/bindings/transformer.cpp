@@ -21,6 +21,15 @@ void bind_transformer(py::module_& m) {
            return linear_cross_entropy(x, weight, target,
                                        {ignore_index, reduction, label_smoothing});
          });
+  def_op(m, "_dequantize",
+         +[](const Tensor& codes, const OptTensor& scales) {
+           return dequantize(codes, or_none(scales));
+         });
+  def_op(m, "_quantized_linear",
+         +[](const Tensor& x, const Tensor& codes, const OptTensor& scales,
+             const OptTensor& bias) {
+           return quantized_linear(x, codes, or_none(scales), or_none(bias));
+         });
 }
 
 }  // namespace zoo

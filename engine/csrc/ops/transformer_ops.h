@@ -19,4 +19,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& target,
                             const CrossEntropyOptions& options);
 
+// ---- quantized.cpp -----------------------------------------------------------------------------
+// Weights (out, in) as codes: bfloat16 (out, in) without scales; int8 (out, in) with float32 scales
+// (out,); or uint8 (out, in / 2), two int4 each, with bfloat16 scales (out, in / 32).
+Tensor dequantize(const Tensor& codes, const Tensor& scales);  // float32
+// x W^T + bias for float32 x (..., in); scales, bias or undefined. Codes have no gradient.
+Tensor quantized_linear(const Tensor& x, const Tensor& codes, const Tensor& scales,
+                        const Tensor& bias);
+
 }  // namespace zoo
