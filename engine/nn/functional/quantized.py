@@ -28,9 +28,9 @@ def quantize(weight: Tensor, kind: str) -> tuple[Tensor, Tensor | None]:
     Raises:
         ValueError: another kind, another number of axes, `in` that does not fit, NaN or infinity.
 
-    >>> codes, scales = quantize(engine.asarray([[1.0, -0.5, 0.25]]), "int8")
-    >>> codes.tolist(), scales.item() * 127
-    ([[127, -64, 32]], 1.0)
+    >>> codes, scales = quantize(engine.asarray([[254.0, -127.0, 64.0]]), "int8")
+    >>> codes.tolist(), scales.item()
+    ([[127, -64, 32]], 2.0)
     """
     check_float("quantize", weight, "weight")
     check_one_of("quantize", "kind", kind, KINDS)
