@@ -1250,6 +1250,7 @@ def _apply_function(function: typing.Any, *args) -> typing.Any:
     """
     Runs function.forward and records function.backward.
     """
+def _attention(arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: Tensor | None, arg4: float, arg5: builtins.bool) -> Tensor: ...
 def _bincount(arg0: Tensor, arg1: int) -> Tensor:
     """
     How often each integer from 0 on occurs.
@@ -1259,8 +1260,11 @@ def _conv2d_norm(x: Tensor, weight: Tensor, bias: Tensor | None, stride: tuple[i
     """
     conv2d, then batch_norm with the running statistics: in one pass where no gradient is wanted.
     """
+def _dequantize(arg0: Tensor, arg1: Tensor | None) -> Tensor: ...
 def _fold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: tuple[int, int]) -> Tensor: ...
+def _linear_cross_entropy(arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: int, arg4: str, arg5: float) -> Tensor: ...
 def _max_pool2d_with_indices(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: builtins.bool) -> tuple[Tensor, Tensor]: ...
+def _quantized_linear(arg0: Tensor, arg1: Tensor, arg2: Tensor | None, arg3: Tensor | None) -> Tensor: ...
 def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor | None]:
     """
     The walk behind engine.grad and engine.autograd.backward.
@@ -1269,6 +1273,7 @@ def _searchsorted(arg0: Tensor, arg1: Tensor, arg2: builtins.bool) -> Tensor:
     """
     Positions in a sorted tensor.
     """
+def _self_attention(arg0: Tensor, arg1: int, arg2: float, arg3: builtins.bool) -> Tensor: ...
 def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple:
     """
     Sets what is watched; returns what was.

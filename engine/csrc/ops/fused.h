@@ -5,13 +5,6 @@
 
 namespace zoo {
 
-// A fused backward kernel records nothing, so a gradient of the gradient would be silently wrong.
-inline void refuse_second_order(const char* op) {
-  check<AutogradError>(!grad_enabled(), op,
-                       ": not differentiable twice; its backward pass is a "
-                       "fused kernel, so call backward without create_graph=True");
-}
-
 inline void check_floating(const char* op, const Tensor& x) {
   check<TypeError>(is_floating(x.dtype()), op, ": expected a floating-point tensor, got ",
                    describe(x), "; convert it with x.astype(engine.float32)");

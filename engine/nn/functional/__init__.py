@@ -50,9 +50,11 @@ from engine.nn.functional.adaptive_pooling import (
 )
 from engine.nn.functional.attention import (
     scaled_dot_product_attention,
+    self_attention,
 )
 from engine.nn.functional.class_loss import (
     cross_entropy,
+    linear_cross_entropy,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
@@ -132,6 +134,11 @@ from engine.nn.functional.pooling import (
     max_pool2d,
     max_pool3d,
 )
+from engine.nn.functional.quantized import (
+    dequantize,
+    quantize,
+    quantized_linear,
+)
 from engine.nn.functional.ranking_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,
@@ -191,6 +198,7 @@ __all__ = [
     "cosine_similarity",
     "cross_entropy",
     "ctc_loss",
+    "dequantize",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -221,6 +229,7 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
@@ -252,6 +261,8 @@ __all__ = [
     "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
+    "quantize",
+    "quantized_linear",
     "relu",
     "relu6",
     "rms_norm",
@@ -259,6 +270,7 @@ __all__ = [
     "rnn_cell",
     "rrelu",
     "scaled_dot_product_attention",
+    "self_attention",
     "selu",
     "sigmoid",
     "sigmoid_focal_loss",
