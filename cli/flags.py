@@ -13,7 +13,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """One flag for each field of `TrainConfig`; absent from the result where not given."""
     group = parser.add_argument_group(
         "settings",
-        "Defaults were chosen on small data sets; of two, the second is for --weights none.",
+        "What the recipe does not set has these defaults; the second of two is for --weights none.",
     )
     for setting in fields(TrainConfig):
         choices = setting.metadata["choices"]

@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "engine": {"numpy"},
     "hub": {"numpy", "requests", "tqdm", "safetensors", "yaml", "filelock", "platformdirs",
             "urllib3"},
-    "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib"},
+    "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tomli"},
     "cli": {"zoo", "hub", "numpy", "PIL", "tqdm"},
 }  # fmt: skip
 # Slow to import: only inside functions, so that no command pays for what it does not use.

@@ -16,9 +16,9 @@ from zoo.data import ArrayImages, Audit, PreparedFolder, split
 NAME = "demo"
 """What `--data` says to ask for these pictures; a folder of that name is reached as ./demo."""
 
-SETTINGS = {"flip": 0.0, "epochs": 1}
+SETTINGS = {"flip": 0.0, "epochs": 5, "head_epochs": 4}
 """Settings of a run that suit these pictures: mirrored digits are other signs, and with pretrained
-weights one pass is enough."""
+weights one pass over all layers is enough."""
 
 _FULL_INK = 16  # the largest stored value
 

@@ -46,6 +46,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="go on with the run in folder RUN (or OUT), with the settings it was started with",
     )
     parser.add_argument(
+        "--recipe",
+        metavar="RECIPE",
+        help="linear, finetune, full, scratch, a .toml file, or auto: chosen from the data "
+        "(default: auto); other flags win over it",
+    )
+    parser.add_argument(
+        "--print-recipe",
+        action="store_true",
+        help="print the recipe as a .toml file, with what other flags set, and stop",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
     )
     add_settings(parser)
@@ -56,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
     from zoo.train import finetune, resume
 
     settings = given_settings(args)
+    if args.print_recipe:
+        return _print_recipe(args, settings)
     say = partial(print, flush=True)
     if args.resume is None:
         if args.model is None or args.data is None:
@@ -67,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
             args.model,
             args.data,
             weights="default" if args.weights is None else args.weights,
+            recipe="auto" if args.recipe is None else args.recipe,
             out=args.out,
             strict=args.strict,
             say=say,
@@ -81,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             f"--resume {folder} writes to {folder}, not to --out {args.out}; leave out --out"
         )
+    if args.recipe is not None:
+        raise UsageError("a resumed run keeps its recipe; leave out --recipe")
     given = {"model": args.model, "weights": args.weights, **settings}
     resume(
         folder,
@@ -89,4 +105,15 @@ def run(args: argparse.Namespace) -> int:
         say=say,
         show_progress=True,
     )
+    return 0
+
+
+def _print_recipe(args: argparse.Namespace, settings: dict[str, object]) -> int:
+    from zoo.train.recipes import recipe_text
+    from zoo.train.run import plan_config
+
+    weights = "default" if args.weights is None else args.weights
+    recipe = "auto" if args.recipe is None else args.recipe
+    config, chosen, _ = plan_config(args.data, weights, recipe, settings)
+    print(recipe_text(config, chosen.lines()), end="")
     return 0

@@ -22,6 +22,7 @@ class TrainConfig(LoopConfig):
     3
     """
 
+    epochs: int = setting(8, "passes over the training pictures (the demo: 5)", least=1)
     batch_size: int = setting(16, "pictures a batch", least=2)
     freeze: str = setting(
         "auto",
@@ -30,7 +31,7 @@ class TrainConfig(LoopConfig):
         choices=("auto", "none", "backbone"),
     )
     head_epochs: int = setting(
-        1,
+        4,
         "epochs that freeze=auto trains the last layer alone; at most all epochs but one",
         least=0,
     )
@@ -38,7 +39,7 @@ class TrainConfig(LoopConfig):
         0.1, "learning rate of the layers before the last, as a fraction of lr", least=0
     )
     first_lr: float = setting(
-        1.0,
+        0.1,
         "learning rate of the first layers, as a fraction of that of the layers before the last; "
         "geometrically in between",
         least=0,
@@ -55,6 +56,13 @@ class TrainConfig(LoopConfig):
         "batch norms of layers that are trained; train: by the batch, their averages follow; "
         "frozen: by the averages of the weights that training started from",
         choices=("train", "frozen"),
+    )
+    norm_batches: int = setting(
+        0,
+        "batches on which the statistics of batch norms that are trained are measured anew before "
+        "each validation, where their averages lag behind the weights (average=swa: at least 16); "
+        "0: the averages",
+        least=0,
     )
     views: int = setting(
         1,
@@ -125,7 +133,9 @@ class TrainConfig(LoopConfig):
 FINE_TUNING = TrainConfig()
 """For pretrained weights."""
 
-FROM_SCRATCH = replace(FINE_TUNING, epochs=30, lr=0.002, head_epochs=0, backbone_lr=1.0)
+FROM_SCRATCH = replace(
+    FINE_TUNING, epochs=30, lr=0.002, head_epochs=0, backbone_lr=1.0, first_lr=1.0, norm_batches=16
+)
 """For `weights="none"`: there is nothing to keep, and more to learn."""
 
 
@@ -138,9 +148,20 @@ def default_config(*, pretrained: bool, **settings: Any) -> TrainConfig:
     >>> default_config(pretrained=False, epochs=2).lr == FROM_SCRATCH.lr
     True
     """
-    config = TrainConfig.from_dict(
-        {**(FINE_TUNING if pretrained else FROM_SCRATCH).to_dict(), **settings}
+    return check_start(
+        TrainConfig.from_dict(
+            {**(FINE_TUNING if pretrained else FROM_SCRATCH).to_dict(), **settings}
+        ),
+        pretrained,
     )
+
+
+def check_start(config: TrainConfig, pretrained: bool) -> TrainConfig:
+    """`config`, if it can work from pretrained weights or from none.
+
+    Raises:
+        ConfigError: it would keep random values.
+    """
     if config.freeze == "backbone" and not pretrained:
         raise ConfigError(
             "freeze='backbone' with weights='none' would keep random values; expected pretrained "

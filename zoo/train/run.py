@@ -7,6 +7,7 @@ data folder, output folder, weights, pictures. Nothing is written until all of i
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -19,13 +20,15 @@ from zoo import demo
 from zoo.data import PreparedFolder, Preprocessing, prepare_folder, scan
 from zoo.loading import RUN_WEIGHTS
 from zoo.train.checkpoint import Checkpoints
-from zoo.train.config import TrainConfig, default_config
+from zoo.train.config import TrainConfig, check_start
 from zoo.train.curves import draw_curves
 from zoo.train.errors import DataChanged, NothingToResume, SettingsConflict, quoted
 from zoo.train.log import read_rows
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
+from zoo.train.parts import head_epochs
 from zoo.train.picture_task import PictureTask
+from zoo.train.recipes import AUTO, Recipe, make_recipe
 from zoo.train.report import Summary
 from zoo.train.trainer import Trainer
 
@@ -41,6 +44,7 @@ def finetune(
     data: PathLike,
     *,
     weights: PathLike = "default",
+    recipe: PathLike = AUTO,
     out: PathLike | None = None,
     strict: bool = False,
     say: Say = print,
@@ -53,11 +57,13 @@ def finetune(
         model: name of an architecture; see `zoo.list_models`.
         data: folder with a folder of pictures per class, or "demo" for the built-in digits.
         weights: "default", a card's name or a file's path; "none" starts from random ones.
+        recipe: "linear", "finetune", "full", "scratch", the path of a TOML file, or "auto", which
+            chooses from the data; see `zoo.train.recipes`.
         out: folder to write to, absent or empty; None takes the first free `runs/MODEL-N`.
         strict: refuse unreadable pictures instead of leaving them out.
         say: called with each line for people.
         show_progress: draw progress bars on the error stream, where that is a terminal.
-        settings: fields of `TrainConfig` that shall differ from the defaults.
+        settings: fields of `TrainConfig` that shall differ from the recipe's.
 
     Raises:
         TrainError, zoo.data.DataError, hub.HubError, zoo.LoadError: each says what to do.
@@ -66,11 +72,9 @@ def finetune(
     0.98
     """
     data = os.fspath(data)
-    if data == demo.NAME:
-        settings = {**demo.SETTINGS, **settings}
-    config = default_config(pretrained=weights != "none", **settings)
+    TrainConfig.from_dict(settings)  # refused before anything is looked at
     zoo.registry.check_name(model)
-    expected_classes = 10 if data == demo.NAME else len(scan(data).classes)
+    config, chosen, expected_classes = plan_config(data, weights, recipe, settings)
     folder = OutFolder.choose(out, model, data)
     if config.threads:
         engine.set_num_threads(config.threads)
@@ -92,11 +96,40 @@ def finetune(
         "classes": list(classes),
         "preprocessing": network.preprocessing.to_dict(),
     }
+    say("\n".join(["", *chosen.lines()]))
     say(_plan(network, config, folder.path))
     with folder:
         trainer = _trainer(network, prepared, config, folder.path, origin, say, show_progress)
         trainer.fit()
     return _finish(trainer)
+
+
+def plan_config(
+    data: str | None, weights: PathLike, recipe: PathLike, settings: Mapping[str, Any]
+) -> tuple[TrainConfig, Recipe, int]:
+    """What `finetune` would train with: the configuration, its recipe, and how many classes there
+    are (0 without data). Finds pictures, but does not read them.
+
+    Raises:
+        ConfigError, zoo.data.DataError: as `finetune`.
+
+    >>> plan_config("demo", "default", "auto", {})[1].name
+    'finetune'
+    """
+    name = os.fspath(recipe)
+    counts: list[int] | None = None
+    if data == demo.NAME:
+        counts = demo.load_digits().counts().tolist()
+        if name == AUTO:
+            settings = {**demo.SETTINGS, **settings}
+    elif data is not None:
+        found = scan(data)
+        of_class = Counter(picture.class_name for picture in found.train)
+        counts = [of_class[class_name] for class_name in found.classes]
+    pretrained = weights != "none"
+    chosen = make_recipe(name, pretrained=pretrained, counts=counts)
+    config = TrainConfig.from_dict({**chosen.settings, **settings})
+    return check_start(config, pretrained), chosen, len(counts or ())
 
 
 def resume(
@@ -222,13 +255,16 @@ def _trainer(
 
 def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
     side = network.preprocessing.size
+    head = head_epochs(config)
+    last_layer = " of the last layer" if head == config.epochs else f" ({head} of the last layer)"
+    last_layer = last_layer if head else ""
     return "\n".join(
         [
             "",
             f"{network.arch}, {network.num_parameters / 1e6:.1f} million parameters, starting "
             f"from {network.source['name']}",
             *network.notices,
-            f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}, batches of "
+            f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}{last_layer}, batches of "
             f"{config.batch_size}, {side}x{side} pixels, {config.optimizer} with learning rate "
             f"{config.lr:g}",
             f"Results go to {out}",
