@@ -48,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
     )
+    parser.add_argument("--no-report", action="store_true", help="leave out report.html at the end")
     add_settings(parser)
 
 
@@ -69,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
             weights="default" if args.weights is None else args.weights,
             out=args.out,
             strict=args.strict,
+            report=not args.no_report,
             say=say,
             show_progress=True,
             **settings,
@@ -86,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
         folder,
         data=args.data,
         expected={name: value for name, value in given.items() if value is not None},
+        report=not args.no_report,
         say=say,
         show_progress=True,
     )

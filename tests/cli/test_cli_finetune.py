@@ -17,7 +17,7 @@ QUICK = ("--weights", "none", "--epochs", "1", "--threads", "1")
 
 def test_a_run_leaves_weights_checkpoints_log_summary_and_curves(run):
     assert {path.name for path in run.iterdir()} == {
-        "model.safetensors", "last", "metrics.jsonl", "summary.json", "curves.png",
+        "model.safetensors", "last", "metrics.jsonl", "summary.json", "curves.png", "report.html",
     }  # fmt: skip
     summary = json.loads((run / "summary.json").read_text())
     assert {

@@ -133,19 +133,27 @@ class Audit:
 
     def lines(self) -> list[str]:
         """The report for people, one string a line."""
+        return [self.headline, *self._class_table(), *self.remarks()]
+
+    @property
+    def headline(self) -> str:
+        """How many pictures and classes there are."""
         train, val = sum(self.train_counts), sum(self.val_counts)
-        lines = [
+        return (
             f"{self.root}: {train + val} pictures in {len(self.classes)} classes "
             f"({train} to train, {val} to validate)"
-        ]
-        lines += self._class_table()
+        )
+
+    def remarks(self) -> list[str]:
+        """What a person should know before training on it, one string a line."""
+        lines: list[str] = []
         if self.imbalance >= IMBALANCE:
             lines.append(
                 f"Uneven: the largest class has {self.imbalance:.1f} times the training pictures "
                 "of the smallest."
             )
         unseen = [c for c, n in zip(self.classes, self.val_counts, strict=True) if n == 0]
-        if unseen and val:
+        if unseen and any(self.val_counts):
             lines.append(f"Not validated, for lack of pictures: {listed(unseen)}")
         if self.empty_classes:
             lines.append(f"Left out, no readable picture: {listed(self.empty_classes)}")

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from zoo.train.errors import TrainError
     from zoo.train.inference import evaluate, predict
     from zoo.train.report import Summary
-    from zoo.train.run import finetune, resume
+    from zoo.train.result import Result
+    from zoo.train.run import finetune, resume, write_page
     from zoo.train.trainer import Trainer
 
 _HOMES = {
     "FINE_TUNING": "config",
     "FROM_SCRATCH": "config",
+    "Result": "result",
     "Summary": "report",
     "TrainConfig": "config",
     "TrainError": "errors",
@@ -29,11 +31,13 @@ _HOMES = {
     "finetune": "run",
     "predict": "inference",
     "resume": "run",
+    "write_page": "run",
 }
 
 __all__ = [
     "FINE_TUNING",
     "FROM_SCRATCH",
+    "Result",
     "Summary",
     "TrainConfig",
     "TrainError",
@@ -42,6 +46,7 @@ __all__ = [
     "finetune",
     "predict",
     "resume",
+    "write_page",
 ]
 
 

@@ -127,7 +127,7 @@ def _classify(
     if readable:
         with engine.no_grad():
             logits = forward(model, np.stack(readable), model.preprocessing).numpy()
-        rows = iter(_softmax(logits.astype(np.float64)))
+        rows = iter(softmax(logits.astype(np.float64)))
     for path, image in pictures:
         if isinstance(image, UnreadableImage):
             yield Prediction(path, (), image.reason)
@@ -137,6 +137,7 @@ def _classify(
         yield Prediction(path, tuple((model.classes[i], float(probabilities[i])) for i in best))
 
 
-def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logits (N, classes) as probabilities."""
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)

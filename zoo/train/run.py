@@ -16,8 +16,9 @@ import engine
 import hub
 import zoo
 from zoo import demo
-from zoo.data import PreparedFolder, Preprocessing, prepare_folder, scan
+from zoo.data import Audit, ImageSet, PreparedFolder, Preprocessing, prepare_folder, scan
 from zoo.loading import RUN_WEIGHTS
+from zoo.report.record import Record
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig, default_config
 from zoo.train.curves import draw_curves
@@ -26,6 +27,7 @@ from zoo.train.log import read_rows
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
 from zoo.train.report import Summary
+from zoo.train.result import Result
 from zoo.train.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -42,10 +44,11 @@ def finetune(
     weights: PathLike = "default",
     out: PathLike | None = None,
     strict: bool = False,
+    report: bool = True,
     say: Say = print,
     show_progress: bool = False,
     **settings: Any,
-) -> Summary:
+) -> Result:
     """Train `model` on the pictures under `data` and keep the best weights in `out`.
 
     Args:
@@ -54,6 +57,7 @@ def finetune(
         weights: "default", a card's name or a file's path; "none" starts from random ones.
         out: folder to write to, absent or empty; None takes the first free `runs/MODEL-N`.
         strict: refuse unreadable pictures instead of leaving them out.
+        report: write `report.html` at the end; see zoo.report.
         say: called with each line for people.
         show_progress: draw progress bars on the error stream, where that is a terminal.
         settings: fields of `TrainConfig` that shall differ from the defaults.
@@ -95,7 +99,7 @@ def finetune(
     with folder:
         trainer = _trainer(network, prepared, config, folder.path, origin, say, show_progress)
         trainer.fit()
-    return _finish(trainer)
+    return _finish(trainer, prepared.audit, report)
 
 
 def resume(
@@ -103,9 +107,10 @@ def resume(
     *,
     data: PathLike | None = None,
     expected: Mapping[str, Any] | None = None,
+    report: bool = True,
     say: Say = print,
     show_progress: bool = False,
-) -> Summary:
+) -> Result:
     """Go on with a run from its newest whole checkpoint, as if it had never stopped.
 
     Args:
@@ -113,7 +118,7 @@ def resume(
         data: where the pictures are now; None looks where they were. They must be the same ones.
         expected: settings, "model" or "weights" that are meant to hold. Those that have no
             influence on the weights (threads, save_every, ...) are taken over; others must agree.
-        say, show_progress: as for `finetune`.
+        report, say, show_progress: as for `finetune`.
 
     Raises:
         NothingToResume, SettingsConflict, DataChanged: as they say; and what `finetune` raises.
@@ -137,13 +142,7 @@ def resume(
     network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
     prepared = _prepare(where, config, origin["strict"], show_progress)
-    if prepared.audit.fingerprint != origin["data"]["fingerprint"]:
-        raise DataChanged(
-            f"{where}: these are not the pictures that {folder} was started with "
-            f"({_count(prepared)} now, {origin['data']['pictures']} then). Expected the same "
-            "files in the same classes.\nRestore them, say where they are with --data DIR, or "
-            f"start anew: zoo finetune {origin['model']} --data {quoted(where)}"
-        )
+    _check_same(prepared, where, folder, origin)
     trainer = _trainer(network, prepared, config, folder, origin, say, show_progress)
     trainer.restore(checkpoint)
     done = trainer.progress
@@ -152,7 +151,7 @@ def resume(
         f"{done.epoch} of {config.epochs} epochs complete"
     )
     trainer.fit()
-    return _finish(trainer)
+    return _finish(trainer, prepared.audit, report)
 
 
 def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
@@ -172,6 +171,19 @@ def _prepare(data: str, config: TrainConfig, strict: bool, show_progress: bool) 
         threads=config.threads or None,
         progress=show_progress,
     )
+
+
+def _check_same(
+    prepared: PreparedFolder, where: str, folder: Path, origin: Mapping[str, Any]
+) -> None:
+    """Raise DataChanged unless these are the pictures that the run in `folder` began with."""
+    if prepared.audit.fingerprint != origin["data"]["fingerprint"]:
+        raise DataChanged(
+            f"{where}: these are not the pictures that {folder} was started with "
+            f"({_count(prepared)} now, {origin['data']['pictures']} then). Expected the same "
+            "files in the same classes.\nRestore them, say where they are with --data DIR, or "
+            f"start anew: zoo finetune {origin['model']} --data {quoted(where)}"
+        )
 
 
 def _count(prepared: PreparedFolder) -> int:
@@ -235,8 +247,8 @@ def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
     )
 
 
-def _finish(trainer: Trainer) -> Summary:
-    """Write `summary.json` and `curves.png`, and say how it went."""
+def _finish(trainer: Trainer, audit: Audit, report: bool) -> Result:
+    """Write `summary.json`, `curves.png` and `report.html`, and say how it went."""
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
@@ -258,5 +270,64 @@ def _finish(trainer: Trainer) -> Summary:
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
     with hub.atomic_file(out / "curves.png") as file:
         draw_curves(read_rows(out / "metrics.jsonl"), file, title)
+    if report:
+        _page(out, trainer.val, audit, trainer.config, trainer.show_progress)
     trainer.say("\n".join(summary.lines(out)))
-    return summary
+    return Result(out, summary)
+
+
+def write_page(
+    run: PathLike,
+    *,
+    data: PathLike | None = None,
+    threads: int | None = None,
+    show_progress: bool = False,
+) -> Path:
+    """Write `report.html` into the folder of a finished run, anew.
+
+    Args:
+        run: its folder.
+        data: where the pictures are now; None looks where they were. They must be the same ones.
+        threads: CPU threads; None takes one per CPU.
+        show_progress: as for `finetune`.
+
+    Raises:
+        NotARun, DataChanged: as they say; and what `finetune` raises of the pictures.
+
+    >>> write_page("run1")     # doctest: +SKIP
+    PosixPath('run1/report.html')
+    """
+    record = Record.read(run)
+    config, origin = replace(record.config, threads=threads or 0), record.origin
+    if config.threads:
+        engine.set_num_threads(config.threads)
+    where = origin["data_path"] if data is None else os.fspath(data)
+    prepared = _prepare(where, config, origin["strict"], show_progress)
+    _check_same(prepared, where, record.folder, origin)
+    return _page(record.folder, prepared.val, prepared.audit, config, show_progress)
+
+
+def _page(
+    folder: Path, val: ImageSet, audit: Audit, config: TrainConfig, show_progress: bool
+) -> Path:
+    """Write the page, with a bar while the model answers for the validation pictures."""
+    from tqdm import tqdm
+
+    from zoo.report.page import write_report
+
+    bar = tqdm(
+        total=len(val),
+        desc="report",
+        unit=" images",
+        leave=False,
+        disable=None if show_progress else True,
+    )
+    with bar:
+        return write_report(
+            folder,
+            val,
+            audit,
+            batch_size=config.batch_size,
+            threads=config.threads or None,
+            on_batch=bar.update,
+        )
