@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zoo.data.audit import Audit, PictureFacts, audit, inspect
+from zoo.data.audit import Audit, audit
 from zoo.data.errors import DataError, UnreadableImages
+from zoo.data.facts import PictureFacts, inspect
 from zoo.data.image_folder import Folder, FolderImages, Picture, scan, scan_for_classes
 from zoo.data.image_set import ImageSet
 from zoo.data.split import split
@@ -82,7 +83,7 @@ def _read(
 ) -> tuple[Folder, dict[str, PictureFacts], dict[str, bytes]]:
     """`folder` without its unreadable files, the facts on all files, and their digests, by name."""
     pictures: tuple[Picture, ...] = (*folder.train, *(folder.val or ()))
-    facts = inspect(pictures, threads=threads, progress=progress)
+    facts = inspect(pictures, folder.root, threads=threads, progress=progress)
     failures = [fact.failure for fact in facts.values() if fact.failure is not None]
     if failures and strict:
         raise UnreadableImages(failures)
