@@ -198,15 +198,15 @@ def _duplicates(
 ) -> tuple[_Groups, _Groups, _Groups]:
     """Groups of identical files: within a class, across classes, across the two parts."""
     groups: defaultdict[bytes, list[tuple[Picture, str]]] = defaultdict(list)
+    times = Counter(facts[picture.name].digest for picture in chain(train, val))
     for part, pictures in (("train", train), ("val", val)):
         for picture in pictures:
-            groups[facts[picture.name].digest].append((picture, part))
+            if times[digest := facts[picture.name].digest] > 1:
+                groups[digest].append((picture, part))
     in_class: list[tuple[str, ...]] = []
     across_classes: list[tuple[str, ...]] = []
     across_parts: list[tuple[str, ...]] = []
     for group in groups.values():
-        if len(group) == 1:
-            continue
         names = tuple(p.name for p, _ in group)
         labelled_apart = len({p.class_name for p, _ in group}) > 1
         (across_classes if labelled_apart else in_class).append(names)

@@ -21,9 +21,12 @@ NEAR_BITS = 7
 
 _SIDE = 9
 _LEAST_CONTRAST = 12  # grey levels between the darkest and the lightest of the 9 x 9 pixels
+_STRIDE = 53
 _BANDS = 8  # of 16 bits: more than NEAR_BITS, so near hashes agree in at least one
 _MOST_IN_BUCKET = 64  # hashes compared with each other; more in one bucket say nothing of likeness
-_BITS_SET = np.array([bin(i).count("1") for i in range(256)], dtype=np.uint8)
+_BITS_SET = np.unpackbits(np.arange(2**16, dtype=np.uint16)[:, None].view(np.uint8), axis=1).sum(
+    axis=1, dtype=np.uint8
+)  # of each number of 16 bits
 
 
 def difference_hash(image: Image.Image) -> bytes:
@@ -61,22 +64,28 @@ def near_pairs(hashes: NDArray[np.uint8]) -> NDArray[np.int64]:
     """
     if len(hashes) < 2:
         return np.zeros((0, 2), dtype=np.int64)
-    bands = np.ascontiguousarray(hashes).view(np.uint16)  # (N, 8)
-    found = [_near_in_band(hashes, bands[:, band]) for band in range(_BANDS)]
+    # Neighbouring bits say much the same, so a band takes its bits from all over the picture: fewer
+    # hashes then share one by chance. Strides prime to 128 reach every bit once.
+    spread = np.arange(128) * _STRIDE % 128
+    mixed = np.packbits(np.unpackbits(hashes, axis=1)[:, spread], axis=1)
+    bands = np.ascontiguousarray(mixed).view(np.uint16)  # (N, 8)
+    found = [_near_in_band(bands, band) for band in range(_BANDS)]
     return np.unique(np.concatenate(found), axis=0)
 
 
-def _near_in_band(hashes: NDArray[np.uint8], band: NDArray[np.uint16]) -> NDArray[np.int64]:
-    order = np.argsort(band, kind="stable")
-    values = band[order]
+def _near_in_band(bands: NDArray[np.uint16], band: int) -> NDArray[np.int64]:
+    order = np.argsort(bands[:, band], kind="stable")
+    values = bands[order, band]
+    same = np.arange(len(values))
     pairs = []
     # Each with the next in its bucket, then with the one after that, ...
     for step in range(1, _MOST_IN_BUCKET):
-        same = np.flatnonzero(values[step:] == values[:-step])
+        same = same[: np.searchsorted(same, len(values) - step)]
+        same = same[values[same] == values[same + step]]
         if len(same) == 0:
             break
         first, second = order[same], order[same + step]
-        differing = _BITS_SET[hashes[first] ^ hashes[second]].sum(axis=1, dtype=np.int64)
+        differing = _BITS_SET[bands[first] ^ bands[second]].sum(axis=1, dtype=np.int64)
         near = differing <= NEAR_BITS
         pairs.append(np.sort(np.stack([first[near], second[near]], axis=1), axis=1))
     return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
@@ -103,10 +112,12 @@ def groups_of_near(hashes: list[bytes]) -> list[list[int]]:
             i = leader[i]
         return i
 
-    for a, b in near_pairs(packed).tolist():
+    near = near_pairs(packed)
+    for a, b in near.tolist():
         a, b = lead(a), lead(b)
         leader[max(a, b)] = min(a, b)
     groups: dict[int, list[int]] = {}
-    for i, value in enumerate(distinct):
-        groups.setdefault(lead(i), []).extend(at[value])
-    return sorted(sorted(group) for group in groups.values() if len(group) > 1)
+    repeated = [i for i, value in enumerate(distinct) if len(at[value]) > 1]
+    for i in sorted({*repeated, *near.ravel().tolist()}):
+        groups.setdefault(lead(i), []).extend(at[distinct[i]])
+    return sorted(sorted(group) for group in groups.values())
