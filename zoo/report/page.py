@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,7 @@ def write_report(
     *,
     batch_size: int = 16,
     threads: int | None = None,
-    on_batch: Callable[[int], object] | None = None,
+    show_progress: bool = False,
 ) -> Path:
     """Write `report.html` into the folder of a finished run.
 
@@ -48,7 +47,7 @@ def write_report(
         audit: of its pictures.
         batch_size: pictures computed at once.
         threads: that decode; None takes one per CPU, at most 8.
-        on_batch: called after each batch with its number of pictures; may raise to stop.
+        show_progress: draw a progress bar on the error stream, where that is a terminal.
 
     Returns:
         The file's path.
@@ -59,10 +58,14 @@ def write_report(
     >>> write_report(Path("run1"), prepared.val, prepared.audit)     # doctest: +SKIP
     PosixPath('run1/report.html')
     """
+    from tqdm import tqdm
+
     record = Record.read(folder)
     model = zoo.load(folder)
-    with Loader(val, model.preprocessing, batch_size, threads=threads) as loader:
-        answers = answer(model, loader, on_batch)
+    disable = None if show_progress else True
+    bar = tqdm(total=len(val), desc="report", unit=" images", leave=False, disable=disable)
+    with Loader(val, model.preprocessing, batch_size, threads=threads) as loader, bar:
+        answers = answer(model, loader, bar.update)
     page = document(record.title, STYLE, *_body(record, audit, answers, val, model))
     path = folder / REPORT
     with hub.atomic_file(path, len(page)) as file:

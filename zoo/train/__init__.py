@@ -11,19 +11,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zoo.train.callbacks import Callback
     from zoo.train.config import FINE_TUNING, FROM_SCRATCH, TrainConfig
     from zoo.train.errors import TrainError
     from zoo.train.inference import evaluate, predict
+    from zoo.train.picture_task import PictureTask
     from zoo.train.report import Summary
     from zoo.train.result import Result
     from zoo.train.run import finetune, resume, write_page
+    from zoo.train.task import Task
     from zoo.train.trainer import Trainer
 
 _HOMES = {
+    "Callback": "callbacks",
     "FINE_TUNING": "config",
     "FROM_SCRATCH": "config",
+    "PictureTask": "picture_task",
     "Result": "result",
     "Summary": "report",
+    "Task": "task",
     "TrainConfig": "config",
     "TrainError": "errors",
     "Trainer": "trainer",
@@ -35,10 +41,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "Callback",
     "FINE_TUNING",
     "FROM_SCRATCH",
+    "PictureTask",
     "Result",
     "Summary",
+    "Task",
     "TrainConfig",
     "TrainError",
     "Trainer",

@@ -7,7 +7,7 @@ data folder, output folder, weights, pictures. Nothing is written until all of i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ import engine
 import hub
 import zoo
 from zoo import demo
-from zoo.data import Audit, ImageSet, PreparedFolder, Preprocessing, prepare_folder, scan
+from zoo.data import PreparedFolder, Preprocessing, prepare_folder, scan
 from zoo.loading import RUN_WEIGHTS
 from zoo.report.record import Record
 from zoo.train.checkpoint import Checkpoints
@@ -24,14 +24,17 @@ from zoo.train.config import TrainConfig, default_config
 from zoo.train.curves import draw_curves
 from zoo.train.errors import DataChanged, NothingToResume, SettingsConflict, quoted
 from zoo.train.log import read_rows
+from zoo.train.loop_config import LoopConfig
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
+from zoo.train.picture_task import PictureTask
 from zoo.train.report import Summary
 from zoo.train.result import Result
 from zoo.train.trainer import Trainer
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
+    from zoo.train.callbacks import Callback
 
 Say = Callable[[str], None]
 PathLike = str | os.PathLike[str]
@@ -45,6 +48,7 @@ def finetune(
     out: PathLike | None = None,
     strict: bool = False,
     report: bool = True,
+    callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
     **settings: Any,
@@ -58,6 +62,7 @@ def finetune(
         out: folder to write to, absent or empty; None takes the first free `runs/MODEL-N`.
         strict: refuse unreadable pictures instead of leaving them out.
         report: write `report.html` at the end; see zoo.report.
+        callbacks: told what happens meanwhile; see `zoo.train.callbacks`.
         say: called with each line for people.
         show_progress: draw progress bars on the error stream, where that is a terminal.
         settings: fields of `TrainConfig` that shall differ from the defaults.
@@ -97,9 +102,11 @@ def finetune(
     }
     say(_plan(network, config, folder.path))
     with folder:
-        trainer = _trainer(network, prepared, config, folder.path, origin, say, show_progress)
+        trainer = _trainer(
+            network, prepared, config, folder.path, origin, say, show_progress, callbacks
+        )
         trainer.fit()
-    return _finish(trainer, prepared.audit, report)
+    return _finish(trainer, prepared, report)
 
 
 def resume(
@@ -108,6 +115,7 @@ def resume(
     data: PathLike | None = None,
     expected: Mapping[str, Any] | None = None,
     report: bool = True,
+    callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
 ) -> Result:
@@ -118,7 +126,7 @@ def resume(
         data: where the pictures are now; None looks where they were. They must be the same ones.
         expected: settings, "model" or "weights" that are meant to hold. Those that have no
             influence on the weights (threads, save_every, ...) are taken over; others must agree.
-        report, say, show_progress: as for `finetune`.
+        report, callbacks, say, show_progress: as for `finetune`.
 
     Raises:
         NothingToResume, SettingsConflict, DataChanged: as they say; and what `finetune` raises.
@@ -143,7 +151,7 @@ def resume(
     where = origin["data_path"] if data is None else os.fspath(data)
     prepared = _prepare(where, config, origin["strict"], show_progress)
     _check_same(prepared, where, folder, origin)
-    trainer = _trainer(network, prepared, config, folder, origin, say, show_progress)
+    trainer = _trainer(network, prepared, config, folder, origin, say, show_progress, callbacks)
     trainer.restore(checkpoint)
     done = trainer.progress
     say(
@@ -151,7 +159,7 @@ def resume(
         f"{done.epoch} of {config.epochs} epochs complete"
     )
     trainer.fit()
-    return _finish(trainer, prepared.audit, report)
+    return _finish(trainer, prepared, report)
 
 
 def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
@@ -226,8 +234,10 @@ def _trainer(
     origin: dict[str, Any],
     say: Say,
     show_progress: bool,
+    callbacks: Sequence[Callback],
 ) -> Trainer:
-    return Trainer(network, prepared.train, prepared.val, config, out, origin, say, show_progress)
+    task = PictureTask(network, prepared.train, prepared.val, config)
+    return Trainer(task, config, out, origin, say, show_progress, callbacks)
 
 
 def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
@@ -247,22 +257,22 @@ def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
     )
 
 
-def _finish(trainer: Trainer, audit: Audit, report: bool) -> Result:
+def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
     """Write `summary.json`, `curves.png` and `report.html`, and say how it went."""
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
     summary = Summary(
-        val_accuracy=best.val_accuracy,
-        val_loss=best.val_loss,
+        val_accuracy=best.metrics["val_accuracy"],
+        val_loss=best.metrics["val_loss"],
         epochs=done.epoch,
         best_epoch=best.epoch,
         seconds=done.seconds,
-        images_per_second=done.images / done.train_seconds,
+        images_per_second=done.seen / done.train_seconds,
         peak_memory_bytes=peak_memory_bytes(),
         skipped_steps=done.skipped,
-        classes=tuple(trainer.model.classes),
-        class_accuracy=tuple(best.per_class),
+        classes=tuple(trainer.origin["classes"]),
+        class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
         weights_sha256=hub.sha256_file(out / RUN_WEIGHTS),
     )
     with hub.atomic_file(out / "summary.json") as file:
@@ -271,8 +281,8 @@ def _finish(trainer: Trainer, audit: Audit, report: bool) -> Result:
     with hub.atomic_file(out / "curves.png") as file:
         draw_curves(read_rows(out / "metrics.jsonl"), file, title)
     if report:
-        _page(out, trainer.val, audit, trainer.config, trainer.show_progress)
-    trainer.say("\n".join(summary.lines(out)))
+        _write_report(out, prepared, trainer.config, trainer.show_progress)
+    trainer.say("\n".join(summary.lines(out, trainer.task.notes())))
     return Result(out, summary)
 
 
@@ -304,30 +314,18 @@ def write_page(
     where = origin["data_path"] if data is None else os.fspath(data)
     prepared = _prepare(where, config, origin["strict"], show_progress)
     _check_same(prepared, where, record.folder, origin)
-    return _page(record.folder, prepared.val, prepared.audit, config, show_progress)
+    return _write_report(record.folder, prepared, config, show_progress)
 
 
-def _page(
-    folder: Path, val: ImageSet, audit: Audit, config: TrainConfig, show_progress: bool
+def _write_report(
+    folder: Path, prepared: PreparedFolder, config: LoopConfig, show_progress: bool
 ) -> Path:
-    """Write the page, with a bar while the model answers for the validation pictures."""
-    from tqdm import tqdm
-
     from zoo.report.page import write_report
 
-    bar = tqdm(
-        total=len(val),
-        desc="report",
-        unit=" images",
-        leave=False,
-        disable=None if show_progress else True,
+    return write_report(
+        folder,
+        prepared.val,
+        prepared.audit,
+        threads=config.threads or None,
+        show_progress=show_progress,
     )
-    with bar:
-        return write_report(
-            folder,
-            val,
-            audit,
-            batch_size=config.batch_size,
-            threads=config.threads or None,
-            on_batch=bar.update,
-        )
