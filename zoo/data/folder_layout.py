@@ -88,13 +88,14 @@ def _parts(root: Path) -> tuple[Path, Path | None]:
     return (root, None) if set(folders) - set(VAL_NAMES) else (train, None)
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder of that name is nobody's class or picture."""
     return name.startswith(".") or name.lower() in _SYSTEM_FOLDERS
 
 
 def _visible_folders(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
-        names = sorted(e.name for e in entries if not _is_hidden(e.name) and _is_dir(e))
+        names = sorted(e.name for e in entries if not is_hidden(e.name) and _is_dir(e))
     return [folder / name for name in names]
 
 
@@ -112,7 +113,8 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _claims_picture(name: str) -> bool:
+def claims_picture(name: str) -> bool:
+    """Whether a file of that name says that it is a picture."""
     return name.lower().endswith(_SUFFIXES)
 
 
@@ -122,11 +124,11 @@ def _by_class(part: Path, root: Path, skipped: list[Skipped]) -> PicturesByClass
     for folder in _visible_folders(part):
         # One spelling of é: some systems store it as one code point and others as two, and the
         # parts of a data set may come from both.
-        name = unicodedata.normalize("NFC", _printable(folder.name))
+        name = unicodedata.normalize("NFC", printable(folder.name))
         visited = {_identity(root), _identity(part)}
         found = classes.setdefault(name, [])
-        for path, printable in _walk(folder, root, visited, skipped):
-            found.append(Picture(path, printable, name))
+        for path, relative in _walk(folder, root, visited, skipped):
+            found.append(Picture(path, relative, name))
     return classes
 
 
@@ -149,13 +151,13 @@ def _walk(
         return
     for entry in entries:
         # Texts rather than paths: folders of 100,000 files are walked in half a second.
-        if _claims_picture(entry.name) and entry.name[0] != "." and _is_file(entry):
-            yield entry.path, here + _printable(entry.name)
+        if claims_picture(entry.name) and entry.name[0] != "." and _is_file(entry):
+            yield entry.path, here + printable(entry.name)
             continue
         path, is_folder = folder / entry.name, _is_dir(entry)
-        if is_folder and not _is_hidden(entry.name):
+        if is_folder and not is_hidden(entry.name):
             yield from _walk(path, root, visited, skipped)
-        elif is_folder or not (_is_file(entry) and _claims_picture(entry.name)):
+        elif is_folder or not (_is_file(entry) and claims_picture(entry.name)):
             skipped.append(_why_skipped(entry, path, root))
         else:
             skipped.append(Skipped(_relative(path, root), "hidden"))
@@ -167,9 +169,9 @@ def _note_loose_files(folder: Path, root: Path, skipped: list[Skipped]) -> None:
         entries = sorted(scanned, key=lambda entry: entry.name)
     for entry in entries:
         path = folder / entry.name
-        if _is_dir(entry) and not _is_hidden(entry.name):
+        if _is_dir(entry) and not is_hidden(entry.name):
             continue
-        if _is_file(entry) and _claims_picture(entry.name) and not _is_hidden(entry.name):
+        if _is_file(entry) and claims_picture(entry.name) and not is_hidden(entry.name):
             skipped.append(Skipped(_relative(path, root), OUTSIDE))
         else:
             skipped.append(_why_skipped(entry, path, root))
@@ -179,7 +181,7 @@ def _why_skipped(entry: os.DirEntry[str], path: Path, root: Path) -> Skipped:
     name = _relative(path, root)
     if _is_dir(entry):
         return Skipped(name + "/", "hidden or system folder")
-    if _is_hidden(entry.name):
+    if is_hidden(entry.name):
         return Skipped(name, "hidden")
     if entry.is_symlink() and not path.exists():
         return Skipped(name, "broken link")
@@ -192,10 +194,10 @@ def _identity(path: Path) -> object:
 
 
 def _relative(path: Path, root: Path) -> str:
-    return _printable(path.relative_to(root).as_posix())
+    return printable(path.relative_to(root).as_posix())
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """`name` with bytes that are no UTF-8 written as \\xNN: it can be printed and stored."""
     try:
         name.encode()

@@ -28,7 +28,7 @@ class Result:
     >>> result = zoo.finetune("resnet20", data="demo", out="run1")      # doctest: +SKIP
     >>> result.accuracy, result.best_epoch                              # doctest: +SKIP
     (0.98, 1)
-    >>> result.predict("seven.png")[0].label                            # doctest: +SKIP
+    >>> result.predict("seven.png").label                               # doctest: +SKIP
     '7'
     """
 
