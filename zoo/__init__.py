@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from zoo.registry import list_models as list_models
     from zoo.train.result import Result as Result
     from zoo.train.run import finetune as finetune
+    from zoo.train.run import plan as plan
     from zoo.train.run import resume as resume
 
 _HOME = {
@@ -46,7 +47,7 @@ _HOME = {
     "zoo.loading": ["load"],
     "zoo.registry": ["list_models"],
     "zoo.train.result": ["Result"],
-    "zoo.train.run": ["finetune", "resume"],
+    "zoo.train.run": ["finetune", "plan", "resume"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _SUBMODULES = ("data", "demo", "models", "registry", "train")

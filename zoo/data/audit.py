@@ -225,11 +225,10 @@ def _alike_across_parts(
     for group in groups_of_near([facts[p.name].likeness for p in used]):
         if group[0] >= first_val or group[-1] < first_val:
             continue  # all on one side
-        by_digest = {facts[used[i].name].digest: i for i in reversed(group)}
-        distinct = sorted(by_digest.values())
-        sides = {i >= first_val for i in distinct}
-        if len(distinct) > 1 and len(sides) > 1:
-            found.append(tuple(used[i].name for i in distinct))
+        # Of identical files on one side, the first stands for all.
+        first = {(facts[used[i].name].digest, i >= first_val): i for i in reversed(group)}
+        if len({digest for digest, _ in first}) > 1:
+            found.append(tuple(used[i].name for i in sorted(first.values())))
     return tuple(found)
 
 

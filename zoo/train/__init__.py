@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zoo.train.predictions import Prediction, embed, predict
     from zoo.train.report import Summary
     from zoo.train.result import Result
-    from zoo.train.run import finetune, resume, write_page
+    from zoo.train.run import finetune, plan, resume, write_page
     from zoo.train.task import Task
     from zoo.train.trainer import Trainer
 
@@ -38,6 +38,7 @@ _HOMES = {
     "embed": "predictions",
     "evaluate": "inference",
     "finetune": "run",
+    "plan": "run",
     "predict": "predictions",
     "resume": "run",
     "write_page": "run",
@@ -58,6 +59,7 @@ __all__ = [
     "embed",
     "evaluate",
     "finetune",
+    "plan",
     "predict",
     "resume",
     "write_page",

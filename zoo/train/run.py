@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from zoo.train.loop_config import LoopConfig
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
 from zoo.train.picture_task import PictureTask
+from zoo.train.planning import Plan, make_plan
 from zoo.train.report import Summary
 from zoo.train.result import Result
 from zoo.train.trainer import Trainer
@@ -73,6 +74,69 @@ def finetune(
     >>> finetune("resnet20", "demo", out="run1", epochs=3).val_accuracy     # doctest: +SKIP
     0.98
     """
+    start = _settle(model, data, weights, out, strict, say, show_progress, settings)
+    say("\n".join([*start.plan.lines(), f"Results go to {start.folder.path}", ""]))
+    with start.folder as path:
+        trainer = _trainer(
+            start.network,
+            start.prepared,
+            start.plan.config,
+            path,
+            start.origin,
+            say,
+            show_progress,
+            callbacks,
+        )
+        trainer.fit()
+    return _finish(trainer, start.prepared, report)
+
+
+def plan(
+    model: str,
+    data: PathLike,
+    *,
+    weights: PathLike = "default",
+    out: PathLike | None = None,
+    strict: bool = False,
+    say: Say = print,
+    show_progress: bool = False,
+    **settings: Any,
+) -> Plan:
+    """What `finetune` with the same arguments is going to do: all that is done before training, and
+    no more. Writes nothing, but for the cache folder.
+
+    Raises:
+        TrainError, zoo.data.DataError, hub.HubError, zoo.LoadError: as `finetune`.
+
+    >>> plan("resnet50", "pets").seconds     # doctest: +SKIP
+    412.0
+    """
+    start = _settle(model, data, weights, out, strict, say, show_progress, settings)
+    say("\n".join([*start.plan.lines(), "Nothing was written, and nothing was trained."]))
+    return start.plan
+
+
+@dataclass
+class _Start:
+    """All that is settled before a run begins."""
+
+    network: ImageModel
+    prepared: PreparedFolder
+    plan: Plan
+    folder: OutFolder
+    origin: dict[str, Any]
+
+
+def _settle(
+    model: str,
+    data: PathLike,
+    weights: PathLike,
+    out: PathLike | None,
+    strict: bool,
+    say: Say,
+    show_progress: bool,
+    settings: Mapping[str, Any],
+) -> _Start:
     data = os.fspath(data)
     if data == demo.NAME:
         settings = {**demo.SETTINGS, **settings}
@@ -100,13 +164,8 @@ def finetune(
         "classes": list(classes),
         "preprocessing": network.preprocessing.to_dict(),
     }
-    say(_plan(network, config, folder.path))
-    with folder:
-        trainer = _trainer(
-            network, prepared, config, folder.path, origin, say, show_progress, callbacks
-        )
-        trainer.fit()
-    return _finish(trainer, prepared, report)
+    say("")
+    return _Start(network, prepared, make_plan(network, prepared, config), folder, origin)
 
 
 def resume(
@@ -238,23 +297,6 @@ def _trainer(
 ) -> Trainer:
     task = PictureTask(network, prepared.train, prepared.val, config)
     return Trainer(task, config, out, origin, say, show_progress, callbacks)
-
-
-def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
-    side = network.preprocessing.size
-    return "\n".join(
-        [
-            "",
-            f"{network.arch}, {network.num_parameters / 1e6:.1f} million parameters, starting "
-            f"from {network.source['name']}",
-            *network.notices,
-            f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}, batches of "
-            f"{config.batch_size}, {side}x{side} pixels, {config.optimizer} with learning rate "
-            f"{config.lr:g}",
-            f"Results go to {out}",
-            "",
-        ]
-    )
 
 
 def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
