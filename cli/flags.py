@@ -36,6 +36,21 @@ def given_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {f.name: getattr(args, f.name) for f in fields(TrainConfig) if hasattr(args, f.name)}
 
 
+def add_sources(parser: argparse.ArgumentParser) -> None:
+    """RUN and the pictures to give to its model, for commands that read pictures in a stream."""
+    parser.add_argument("run", metavar="RUN", help="run folder, weights file or model name")
+    parser.add_argument(
+        "images",
+        metavar="PATH",
+        nargs="+",
+        help="pictures, folders of pictures, patterns such as 'new/**/*.jpg', or - for paths from "
+        "the input stream, one a line",
+    )
+    parser.add_argument(
+        "--batch-size", type=positive, default=16, metavar="N", help="pictures a batch (default 16)"
+    )
+
+
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """`--threads`, for commands that do not train."""
     parser.add_argument(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from typing import Any
 
 from cli.errors import UsageError
 from cli.flags import add_settings, given_settings
@@ -59,12 +60,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
     )
+    parser.add_argument("--no-report", action="store_true", help="leave out report.html at the end")
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="say what is in DIR, how long it will take and how much memory; then stop",
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="first offer to move unreadable files and duplicates out of DIR; asks each time",
+    )
     add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Start a run, or go on with one."""
-    from zoo.train import finetune, resume
+    from zoo.train import finetune, plan, resume
 
     settings = given_settings(args)
     if args.print_recipe:
@@ -76,18 +88,24 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(
                 f"finetune needs {missing}; for example: zoo finetune resnet18 --data ./pictures"
             )
-        finetune(
-            args.model,
-            args.data,
-            weights="default" if args.weights is None else args.weights,
-            recipe="auto" if args.recipe is None else args.recipe,
-            out=args.out,
-            strict=args.strict,
-            say=say,
-            show_progress=True,
+        common: dict[str, Any] = {
+            "weights": "default" if args.weights is None else args.weights,
+            "recipe": "auto" if args.recipe is None else args.recipe,
+            "out": args.out,
+            "strict": args.strict,
+            "say": say,
+            "show_progress": True,
             **settings,
-        )
+        }
+        if args.fix:
+            _fix(args.data, settings)
+        if args.plan:
+            plan(args.model, args.data, **common)
+        else:
+            finetune(args.model, args.data, report=not args.no_report, **common)
         return 0
+    if args.plan or args.fix:
+        raise UsageError("--plan and --fix are for a new run; leave out --resume")
     folder = args.resume if args.resume != _THIS_RUN else args.out
     if folder is None:
         raise UsageError("--resume needs a run's folder, for example: --resume runs/resnet18-1")
@@ -102,18 +120,27 @@ def run(args: argparse.Namespace) -> int:
         folder,
         data=args.data,
         expected={name: value for name, value in given.items() if value is not None},
+        report=not args.no_report,
         say=say,
         show_progress=True,
     )
     return 0
 
 
-def _print_recipe(args: argparse.Namespace, settings: dict[str, object]) -> int:
-    from zoo.train.recipes import recipe_text
-    from zoo.train.run import plan_config
+def _print_recipe(args: argparse.Namespace, settings: dict[str, Any]) -> int:
+    from zoo.train.recipes import plan_config, recipe_text
 
     weights = "default" if args.weights is None else args.weights
     recipe = "auto" if args.recipe is None else args.recipe
     config, chosen, _ = plan_config(args.data, weights, recipe, settings)
     print(recipe_text(config, chosen.lines()), end="")
     return 0
+
+
+def _fix(data: str, settings: dict[str, Any]) -> None:
+    from cli.fixing import fix
+    from zoo.train.config import TrainConfig
+
+    config = TrainConfig.from_dict(settings)
+    threads = config.threads or None
+    fix(data, val_fraction=config.val_fraction, seed=config.seed, threads=threads)

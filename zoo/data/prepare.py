@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zoo.data.audit import Audit, PictureFacts, audit, inspect
-from zoo.data.errors import DataError, UnreadableImages
+from zoo.data.audit import Audit, audit
+from zoo.data.errors import DataError, StrayClasses, UnreadableImages, listed
+from zoo.data.facts import PictureFacts, inspect
 from zoo.data.image_folder import Folder, FolderImages, Picture, scan, scan_for_classes
 from zoo.data.image_set import ImageSet
 from zoo.data.split import split
@@ -67,14 +68,27 @@ def prepare_evaluation(
     strict: bool = False,
     threads: int | None = None,
     progress: bool = False,
-) -> tuple[FolderImages, Audit]:
+) -> tuple[FolderImages, Audit, dict[str, int]]:
     """The pictures of a folder labelled by a model's `classes`: its validation part where it has
-    one, else all of it. Arguments and errors are those of `prepare_folder`."""
+    one, else all of it; the audit; and how many pictures are left out because the model does not
+    know their class, by class. Arguments and errors are those of `prepare_folder`.
+
+    Raises:
+        StrayClasses: strict, and there is a class that the model does not know; or it knows none.
+    """
     folder = scan_for_classes(root, classes)
+    if strict and folder.strays:
+        names = [name for name, _ in folder.strays]
+        raise StrayClasses(
+            f"{root}: the model has no class called {listed(names)}.\nIts classes are "
+            f"{listed(classes)}. Rename or remove these folders, or leave out --strict to measure "
+            "on the others.",
+            names,
+        )
     folder, facts, digests = _read(folder, strict, threads, progress)
     assert folder.val is not None
     images = FolderImages(folder.val, folder.classes, digests)
-    return images, audit(folder, (), images.pictures, facts)
+    return images, audit(folder, (), images.pictures, facts), dict(folder.strays)
 
 
 def _read(
@@ -82,7 +96,7 @@ def _read(
 ) -> tuple[Folder, dict[str, PictureFacts], dict[str, bytes]]:
     """`folder` without its unreadable files, the facts on all files, and their digests, by name."""
     pictures: tuple[Picture, ...] = (*folder.train, *(folder.val or ()))
-    facts = inspect(pictures, threads=threads, progress=progress)
+    facts = inspect(pictures, folder.root, threads=threads, progress=progress)
     failures = [fact.failure for fact in facts.values() if fact.failure is not None]
     if failures and strict:
         raise UnreadableImages(failures)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -94,6 +96,40 @@ def make_recipe(name: str, *, pretrained: bool, counts: Sequence[int] | None = N
         recipe = Recipe(name, _read(name), ("all that the file sets",))
     check_start(TrainConfig.from_dict(recipe.settings), pretrained)
     return recipe
+
+
+def plan_config(
+    data: str | None,
+    weights: str | os.PathLike[str],
+    recipe: str | os.PathLike[str],
+    settings: Mapping[str, Any],
+) -> tuple[TrainConfig, Recipe, int]:
+    """What `finetune` would train with: the configuration, its recipe, and how many classes there
+    are (0 without data). Finds pictures, but does not read them.
+
+    Raises:
+        ConfigError, zoo.data.DataError: as `finetune`.
+
+    >>> plan_config("demo", "default", "auto", {})[1].name
+    'finetune'
+    """
+    from zoo import demo
+    from zoo.data import scan
+
+    name = os.fspath(recipe)
+    counts: list[int] | None = None
+    if data == demo.NAME:
+        counts = demo.load_digits().counts().tolist()
+        if name == AUTO:
+            settings = {**demo.SETTINGS, **settings}
+    elif data is not None:
+        found = scan(data)
+        of_class = Counter(picture.class_name for picture in found.train)
+        counts = [of_class[class_name] for class_name in found.classes]
+    pretrained = weights != "none"
+    chosen = make_recipe(name, pretrained=pretrained, counts=counts)
+    config = TrainConfig.from_dict({**chosen.settings, **settings})
+    return check_start(config, pretrained), chosen, len(counts or ())
 
 
 def recipe_text(config: TrainConfig, comments: Sequence[str] = ()) -> str:

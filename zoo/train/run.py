@@ -7,9 +7,8 @@ data folder, output folder, weights, pictures. Nothing is written until all of i
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,23 +16,27 @@ import engine
 import hub
 import zoo
 from zoo import demo
-from zoo.data import PreparedFolder, Preprocessing, prepare_folder, scan
+from zoo.data import PreparedFolder, Preprocessing, prepare_folder
 from zoo.loading import RUN_WEIGHTS
+from zoo.report.record import Record
 from zoo.train.checkpoint import Checkpoints
-from zoo.train.config import TrainConfig, check_start
+from zoo.train.config import TrainConfig
 from zoo.train.curves import draw_curves
 from zoo.train.errors import DataChanged, NothingToResume, SettingsConflict, quoted
 from zoo.train.log import read_rows
+from zoo.train.loop_config import LoopConfig
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
-from zoo.train.parts import head_epochs
 from zoo.train.picture_task import PictureTask
-from zoo.train.recipes import AUTO, Recipe, make_recipe
+from zoo.train.planning import Plan, make_plan
+from zoo.train.recipes import AUTO, plan_config
 from zoo.train.report import Summary
+from zoo.train.result import Result
 from zoo.train.trainer import Trainer
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
+    from zoo.train.callbacks import Callback
 
 Say = Callable[[str], None]
 PathLike = str | os.PathLike[str]
@@ -47,10 +50,12 @@ def finetune(
     recipe: PathLike = AUTO,
     out: PathLike | None = None,
     strict: bool = False,
+    report: bool = True,
+    callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
     **settings: Any,
-) -> Summary:
+) -> Result:
     """Train `model` on the pictures under `data` and keep the best weights in `out`.
 
     Args:
@@ -61,6 +66,8 @@ def finetune(
             chooses from the data; see `zoo.train.recipes`.
         out: folder to write to, absent or empty; None takes the first free `runs/MODEL-N`.
         strict: refuse unreadable pictures instead of leaving them out.
+        report: write `report.html` at the end; see zoo.report.
+        callbacks: told what happens meanwhile; see `zoo.train.callbacks`.
         say: called with each line for people.
         show_progress: draw progress bars on the error stream, where that is a terminal.
         settings: fields of `TrainConfig` that shall differ from the recipe's.
@@ -71,6 +78,71 @@ def finetune(
     >>> finetune("resnet20", "demo", out="run1", epochs=3).val_accuracy     # doctest: +SKIP
     0.98
     """
+    start = _settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
+    say("\n".join([*start.plan.lines(), f"Results go to {start.folder.path}", ""]))
+    with start.folder as path:
+        trainer = _trainer(
+            start.network,
+            start.prepared,
+            start.plan.config,
+            path,
+            start.origin,
+            say,
+            show_progress,
+            callbacks,
+        )
+        trainer.fit()
+    return _finish(trainer, start.prepared, report)
+
+
+def plan(
+    model: str,
+    data: PathLike,
+    *,
+    weights: PathLike = "default",
+    recipe: PathLike = AUTO,
+    out: PathLike | None = None,
+    strict: bool = False,
+    say: Say = print,
+    show_progress: bool = False,
+    **settings: Any,
+) -> Plan:
+    """What `finetune` with the same arguments is going to do: all that is done before training, and
+    no more. Writes nothing, but for the cache folder.
+
+    Raises:
+        TrainError, zoo.data.DataError, hub.HubError, zoo.LoadError: as `finetune`.
+
+    >>> plan("resnet50", "pets").seconds     # doctest: +SKIP
+    412.0
+    """
+    start = _settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
+    say("\n".join([*start.plan.lines(), "Nothing was written, and nothing was trained."]))
+    return start.plan
+
+
+@dataclass
+class _Start:
+    """All that is settled before a run begins."""
+
+    network: ImageModel
+    prepared: PreparedFolder
+    plan: Plan
+    folder: OutFolder
+    origin: dict[str, Any]
+
+
+def _settle(
+    model: str,
+    data: PathLike,
+    weights: PathLike,
+    recipe: PathLike,
+    out: PathLike | None,
+    strict: bool,
+    say: Say,
+    show_progress: bool,
+    settings: Mapping[str, Any],
+) -> _Start:
     data = os.fspath(data)
     TrainConfig.from_dict(settings)  # refused before anything is looked at
     zoo.registry.check_name(model)
@@ -96,40 +168,8 @@ def finetune(
         "classes": list(classes),
         "preprocessing": network.preprocessing.to_dict(),
     }
-    say("\n".join(["", *chosen.lines()]))
-    say(_plan(network, config, folder.path))
-    with folder:
-        trainer = _trainer(network, prepared, config, folder.path, origin, say, show_progress)
-        trainer.fit()
-    return _finish(trainer)
-
-
-def plan_config(
-    data: str | None, weights: PathLike, recipe: PathLike, settings: Mapping[str, Any]
-) -> tuple[TrainConfig, Recipe, int]:
-    """What `finetune` would train with: the configuration, its recipe, and how many classes there
-    are (0 without data). Finds pictures, but does not read them.
-
-    Raises:
-        ConfigError, zoo.data.DataError: as `finetune`.
-
-    >>> plan_config("demo", "default", "auto", {})[1].name
-    'finetune'
-    """
-    name = os.fspath(recipe)
-    counts: list[int] | None = None
-    if data == demo.NAME:
-        counts = demo.load_digits().counts().tolist()
-        if name == AUTO:
-            settings = {**demo.SETTINGS, **settings}
-    elif data is not None:
-        found = scan(data)
-        of_class = Counter(picture.class_name for picture in found.train)
-        counts = [of_class[class_name] for class_name in found.classes]
-    pretrained = weights != "none"
-    chosen = make_recipe(name, pretrained=pretrained, counts=counts)
-    config = TrainConfig.from_dict({**chosen.settings, **settings})
-    return check_start(config, pretrained), chosen, len(counts or ())
+    say("\n".join(["", *chosen.lines(), ""]))
+    return _Start(network, prepared, make_plan(network, prepared, config), folder, origin)
 
 
 def resume(
@@ -137,9 +177,11 @@ def resume(
     *,
     data: PathLike | None = None,
     expected: Mapping[str, Any] | None = None,
+    report: bool = True,
+    callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
-) -> Summary:
+) -> Result:
     """Go on with a run from its newest whole checkpoint, as if it had never stopped.
 
     Args:
@@ -147,7 +189,7 @@ def resume(
         data: where the pictures are now; None looks where they were. They must be the same ones.
         expected: settings, "model" or "weights" that are meant to hold. Those that have no
             influence on the weights (threads, save_every, ...) are taken over; others must agree.
-        say, show_progress: as for `finetune`.
+        report, callbacks, say, show_progress: as for `finetune`.
 
     Raises:
         NothingToResume, SettingsConflict, DataChanged: as they say; and what `finetune` raises.
@@ -171,14 +213,8 @@ def resume(
     network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
     prepared = _prepare(where, config, origin["strict"], show_progress)
-    if prepared.audit.fingerprint != origin["data"]["fingerprint"]:
-        raise DataChanged(
-            f"{where}: these are not the pictures that {folder} was started with "
-            f"({_count(prepared)} now, {origin['data']['pictures']} then). Expected the same "
-            "files in the same classes.\nRestore them, say where they are with --data DIR, or "
-            f"start anew: zoo finetune {origin['model']} --data {quoted(where)}"
-        )
-    trainer = _trainer(network, prepared, config, folder, origin, say, show_progress)
+    _check_same(prepared, where, folder, origin)
+    trainer = _trainer(network, prepared, config, folder, origin, say, show_progress, callbacks)
     trainer.restore(checkpoint)
     done = trainer.progress
     say(
@@ -186,7 +222,7 @@ def resume(
         f"{done.epoch} of {config.epochs} epochs complete"
     )
     trainer.fit()
-    return _finish(trainer)
+    return _finish(trainer, prepared, report)
 
 
 def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
@@ -206,6 +242,19 @@ def _prepare(data: str, config: TrainConfig, strict: bool, show_progress: bool) 
         threads=config.threads or None,
         progress=show_progress,
     )
+
+
+def _check_same(
+    prepared: PreparedFolder, where: str, folder: Path, origin: Mapping[str, Any]
+) -> None:
+    """Raise DataChanged unless these are the pictures that the run in `folder` began with."""
+    if prepared.audit.fingerprint != origin["data"]["fingerprint"]:
+        raise DataChanged(
+            f"{where}: these are not the pictures that {folder} was started with "
+            f"({_count(prepared)} now, {origin['data']['pictures']} then). Expected the same "
+            "files in the same classes.\nRestore them, say where they are with --data DIR, or "
+            f"start anew: zoo finetune {origin['model']} --data {quoted(where)}"
+        )
 
 
 def _count(prepared: PreparedFolder) -> int:
@@ -248,33 +297,14 @@ def _trainer(
     origin: dict[str, Any],
     say: Say,
     show_progress: bool,
+    callbacks: Sequence[Callback],
 ) -> Trainer:
     task = PictureTask(network, prepared.train, prepared.val, config)
-    return Trainer(task, config, out, origin, say, show_progress)
+    return Trainer(task, config, out, origin, say, show_progress, callbacks)
 
 
-def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
-    side = network.preprocessing.size
-    head = head_epochs(config)
-    last_layer = " of the last layer" if head == config.epochs else f" ({head} of the last layer)"
-    last_layer = last_layer if head else ""
-    return "\n".join(
-        [
-            "",
-            f"{network.arch}, {network.num_parameters / 1e6:.1f} million parameters, starting "
-            f"from {network.source['name']}",
-            *network.notices,
-            f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}{last_layer}, batches of "
-            f"{config.batch_size}, {side}x{side} pixels, {config.optimizer} with learning rate "
-            f"{config.lr:g}",
-            f"Results go to {out}",
-            "",
-        ]
-    )
-
-
-def _finish(trainer: Trainer) -> Summary:
-    """Write `summary.json` and `curves.png`, and say how it went."""
+def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
+    """Write `summary.json`, `curves.png` and `report.html`, and say how it went."""
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
@@ -296,5 +326,52 @@ def _finish(trainer: Trainer) -> Summary:
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
     with hub.atomic_file(out / "curves.png") as file:
         draw_curves(read_rows(out / "metrics.jsonl"), file, title)
+    if report:
+        _write_report(out, prepared, trainer.config, trainer.show_progress)
     trainer.say("\n".join(summary.lines(out, trainer.task.notes())))
-    return summary
+    return Result(out, summary)
+
+
+def write_page(
+    run: PathLike,
+    *,
+    data: PathLike | None = None,
+    threads: int | None = None,
+    show_progress: bool = False,
+) -> Path:
+    """Write `report.html` into the folder of a finished run, anew.
+
+    Args:
+        run: its folder.
+        data: where the pictures are now; None looks where they were. They must be the same ones.
+        threads: CPU threads; None takes one per CPU.
+        show_progress: as for `finetune`.
+
+    Raises:
+        NotARun, DataChanged: as they say; and what `finetune` raises of the pictures.
+
+    >>> write_page("run1")     # doctest: +SKIP
+    PosixPath('run1/report.html')
+    """
+    record = Record.read(run)
+    config, origin = replace(record.config, threads=threads or 0), record.origin
+    if config.threads:
+        engine.set_num_threads(config.threads)
+    where = origin["data_path"] if data is None else os.fspath(data)
+    prepared = _prepare(where, config, origin["strict"], show_progress)
+    _check_same(prepared, where, record.folder, origin)
+    return _write_report(record.folder, prepared, config, show_progress)
+
+
+def _write_report(
+    folder: Path, prepared: PreparedFolder, config: LoopConfig, show_progress: bool
+) -> Path:
+    from zoo.report.page import write_report
+
+    return write_report(
+        folder,
+        prepared.val,
+        prepared.audit,
+        threads=config.threads or None,
+        show_progress=show_progress,
+    )
