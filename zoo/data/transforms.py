@@ -242,14 +242,17 @@ class TrainAugmentation:
         if self.kind == "resized_crop":
             size = self.preprocessing.size
             box = self._crop_box(*prepared.size, rng)
-            view = np.asarray(
-                prepared.resize((size, size), _filter(self.preprocessing.interpolation), box=box)
-            )
+            how = _filter(self.preprocessing.interpolation)
+            cut = prepared.resize((size, size), how, box=box)
+            if mirrored:
+                cut = cut.transpose(_left_to_right())  # quicker than NumPy's reversed copies
+            view = np.asarray(cut)
         elif self.kind == "shift":
             view = self._shifted(np.asarray(prepared), rng)
         else:
             view = np.asarray(prepared)
-        view = view[:, ::-1] if mirrored else view
+        if mirrored and self.kind != "resized_crop":
+            view = view[:, ::-1]
         if self.jitter or self.policy != "none":
             from PIL import Image
 
@@ -313,6 +316,12 @@ class TrainAugmentation:
 
 def _between(low: float, high: float, rng: np.random.Generator) -> float:
     return low + (high - low) * rng.random()
+
+
+def _left_to_right() -> Any:
+    from PIL.Image import Transpose
+
+    return Transpose.FLIP_LEFT_RIGHT
 
 
 def _filter(interpolation: str) -> Any:

@@ -89,7 +89,12 @@ def _body(
             audit.train_counts,
             audit.val_counts,
         ),
-        sections.settings_table(record.config.to_dict(), record.own_settings()),
+        sections.settings_table(
+            record.recipe,
+            record.origin.get("reasons", ()),
+            record.config.to_dict(),
+            record.own_settings(),
+        ),
         sections.provenance(_sources(record), record.command()),
     ]
 

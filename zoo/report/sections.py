@@ -225,14 +225,17 @@ def calibrated(answers: Answers) -> Element:
     )
 
 
-def settings_table(config: dict[str, Any], own: dict[str, Any]) -> Element:
-    """All settings; those that differ from the defaults stand out."""
+def settings_table(
+    recipe: str, reasons: Sequence[str], config: dict[str, Any], own: dict[str, Any]
+) -> Element:
+    """The recipe, why it was chosen, and all settings; those that differ from it stand out."""
     first = [[h("span", k, class_="own"), h("code", str(v))] for k, v in own.items()]
     rest = [[k, h("code", str(v))] for k, v in config.items() if k not in own]
     return section(
         "Recipe",
-        _table(["changed", ""], first) if first else h("p", "All settings are the defaults."),
-        _folded(f"{len(rest)} settings left at their defaults", _table(["setting", ""], rest)),
+        h("p", h("b", recipe), [h("div", reason, class_="quiet") for reason in reasons]),
+        _table(["its own", ""], first) if first else None,
+        _folded(f"{len(rest)} settings as the recipe has them", _table(["setting", ""], rest)),
     )
 
 
