@@ -80,7 +80,7 @@ def _body(
         _head(record, answers),
         sections.curves(record.rows),
         sections.confusion(answers),
-        sections.class_table(answers),
+        sections.class_section(answers),
         sections.calibrated(answers),
         *_looked_at(answers, val, model),
         sections.audit_section(
@@ -89,7 +89,7 @@ def _body(
             audit.train_counts,
             audit.val_counts,
         ),
-        sections.settings_table(
+        sections.settings_section(
             record.recipe,
             record.origin.get("reasons", ()),
             record.config.to_dict(),
