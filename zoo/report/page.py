@@ -105,7 +105,7 @@ def _head(record: Record, answers: Answers) -> Element:
     return h(
         "header",
         h("h1", record.title),
-        h("p", record.command(), class_="quiet name"),
+        h("p", h("code", record.command()), class_="quiet name"),
         sections.facts(
             [
                 (

@@ -13,6 +13,7 @@ h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
 h2{font-size:1.15rem;margin:2.4rem 0 .6rem;padding-top:.8rem;border-top:1px solid var(--rule)}
 h3{font-size:1rem;margin:1.2rem 0 .5rem}
 p{margin:.4rem 0;max-width:52rem}
+p.name{max-width:none}
 .quiet{color:var(--quiet)}
 .facts{display:flex;flex-wrap:wrap;gap:.8rem;margin:1.2rem 0 0;padding:0}
 .facts div{background:var(--panel);border-radius:8px;padding:.6rem .9rem;min-width:9rem}
