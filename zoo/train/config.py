@@ -51,7 +51,7 @@ class TrainConfig(LoopConfig):
         "each epoch, from the last to the first",
         choices=("all", "gradual"),
     )
-    norm: str = setting(
+    batch_norm: str = setting(
         "train",
         "batch norms of layers that are trained; train: by the batch, their averages follow; "
         "frozen: by the averages of the weights that training started from",
