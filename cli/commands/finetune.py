@@ -58,6 +58,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print the recipe as a .toml file, with what other flags set, and stop",
     )
     parser.add_argument(
+        "--find-lr",
+        metavar="PNG",
+        nargs="?",
+        const="lr.png",
+        help="suggest a learning rate from a few steps at rising ones, draw them and stop",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
     )
     parser.add_argument("--no-report", action="store_true", help="leave out report.html at the end")
@@ -99,8 +106,17 @@ def run(args: argparse.Namespace) -> int:
         }
         if args.fix:
             _fix(args.data, settings)
-        if args.plan:
+        if args.find_lr is not None:
+            from zoo.train.lr_finder import find_lr
+
+            del common["out"]
+            find_lr(args.model, args.data, plot=args.find_lr, **common)
+        elif args.plan:
             plan(args.model, args.data, **common)
+        elif common.get("folds") and "fold" not in common:
+            from zoo.train.folds import cross_validate
+
+            cross_validate(args.model, args.data, report=not args.no_report, **common)
         else:
             finetune(args.model, args.data, report=not args.no_report, **common)
         return 0
