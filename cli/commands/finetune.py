@@ -25,7 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="folder with DIR/CLASS/picture.jpg, or with DIR/train and DIR/val of that form; "
+        help="folder with DIR/CLASS/picture.jpg, or with DIR/train and DIR/val of that form; a "
+        ".csv or .jsonl list with path, label and perhaps split; "
         "`demo`: the built-in handwritten digits",
     )
     parser.add_argument(
