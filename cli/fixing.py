@@ -24,6 +24,11 @@ def fix(data: str, *, val_fraction: float, seed: int, threads: int | None) -> No
 
     if data == demo.NAME:
         raise UsageError("the demo's pictures need no fixing; leave out --fix")
+    if Path(data).is_file():
+        raise UsageError(
+            f"--fix moves files out of a folder, and {data} is a list. See what is wrong with "
+            "--plan, and take those lines out of the list"
+        )
     if not sys.stdin.isatty():
         raise UsageError(
             "--fix asks before it moves a file, so it needs a terminal. To see what it would ask, "

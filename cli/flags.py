@@ -58,6 +58,17 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_tta(parser: argparse.ArgumentParser) -> None:
+    """`--tta`, for commands that look at pictures."""
+    parser.add_argument(
+        "--tta",
+        choices=("none", "flip", "ten"),
+        default="none",
+        help="views of each picture whose probabilities are averaged; flip: the picture and its "
+        "mirror image; ten: centre and corners, each with its mirror image (default: none)",
+    )
+
+
 def positive(text: str) -> int:
     """An argparse type: a whole number above 0."""
     value = int(text)

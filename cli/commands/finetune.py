@@ -25,7 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="folder with DIR/CLASS/picture.jpg, or with DIR/train and DIR/val of that form; "
+        help="folder with DIR/CLASS/picture.jpg, or with DIR/train and DIR/val of that form; a "
+        ".csv or .jsonl list with path, label and perhaps split; "
         "`demo`: the built-in handwritten digits",
     )
     parser.add_argument(
@@ -56,6 +57,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--print-recipe",
         action="store_true",
         help="print the recipe as a .toml file, with what other flags set, and stop",
+    )
+    parser.add_argument(
+        "--find-lr",
+        metavar="PNG",
+        nargs="?",
+        const="lr.png",
+        help="suggest a learning rate from a few steps at rising ones, draw them and stop",
     )
     parser.add_argument(
         "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
@@ -104,8 +112,17 @@ def run(args: argparse.Namespace) -> int:
         }
         if args.fix:
             _fix(args.data, settings)
-        if args.plan:
+        if args.find_lr is not None:
+            from zoo.train.lr_finder import find_lr
+
+            del common["out"]
+            find_lr(args.model, args.data, plot=args.find_lr, **common)
+        elif args.plan:
             plan(args.model, args.data, **common)
+        elif common.get("folds") and "fold" not in common:
+            from zoo.train.folds import cross_validate
+
+            cross_validate(args.model, args.data, report=not args.no_report, **common)
         else:
             finetune(
                 args.model,

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from cli.flags import add_sources, add_threads, positive
+from cli.flags import add_sources, add_threads, add_tta, positive
 
 if TYPE_CHECKING:
     from zoo.train.predictions import Prediction
@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shape.add_argument(
         "--csv", action="store_true", help="print a table instead: path,class,probability,...,error"
     )
+    add_tta(parser)
     add_threads(parser)
 
 
@@ -44,7 +45,12 @@ def run(args: argparse.Namespace) -> int:
     model = open_model(args.run, threads=args.threads)
     paths = picture_paths(args.images, sys.stdin)
     predictions = predict(
-        model, paths, topk=args.topk, batch_size=args.batch_size, threads=args.threads
+        model,
+        paths,
+        topk=args.topk,
+        batch_size=args.batch_size,
+        threads=args.threads,
+        tta=args.tta,
     )
     failed = _Failures(predictions)
     if args.json:

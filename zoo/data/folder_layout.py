@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from zoo.data import manifest
 from zoo.data.decode import SUFFIXES
 from zoo.data.errors import DataError, MissingFolder, NotAFolder
 
 TRAIN_NAME = "train"
 VAL_NAMES = ("val", "valid", "validation", "test")
+NO_FILE = "no such file"
 OUTSIDE = "picture outside the class folders"
 _SUFFIXES = tuple(SUFFIXES)
 _SYSTEM_FOLDERS = frozenset(["__macosx", "@eadir", "__pycache__", "lost+found", "$recycle.bin"])
@@ -52,11 +54,14 @@ def collect(
             f"Check the spelling, or make one folder per class, such as {path / 'cat'} and "
             f"{path / 'dog'}, and put the pictures into them."
         )
+    if path.is_file() and path.suffix.lower() in manifest.SUFFIXES:
+        return _listed(path)
     if not path.is_dir():
         raise NotAFolder(
             f"{path}: is a file; expected a folder that holds one folder of pictures per class.\n"
             f"For one picture, type: zoo predict RUN {path}\n"
-            "For an archive, unpack it first and give the folder."
+            "For an archive, unpack it first and give the folder. For a list of pictures and their "
+            f"classes, give it a name that ends in {', '.join(manifest.SUFFIXES)}."
         )
     if not os.access(path, os.R_OK | os.X_OK):
         raise DataError(f'{path}: permission denied.\nType: chmod -R u+rX "{path}"')
@@ -70,6 +75,24 @@ def collect(
     train = _by_class(train_part, path, skipped)
     val = None if val_part is None else _by_class(val_part, path, skipped)
     return train, val, skipped, path
+
+
+def _listed(
+    path: Path,
+) -> tuple[PicturesByClass, PicturesByClass | None, list[Skipped], Path]:
+    """What a list names, as `collect` gives it; files that are not there are skipped."""
+    train: PicturesByClass = {}
+    val: PicturesByClass = {}
+    skipped: list[Skipped] = []
+    for file, label, part in manifest.read_manifest(path):
+        inside = file.is_relative_to(path.parent)
+        name = printable((file.relative_to(path.parent) if inside else file).as_posix())
+        if not file.is_file():
+            skipped.append(Skipped(name, NO_FILE))
+            continue
+        found = val if part == "val" else train
+        found.setdefault(label, []).append(Picture(str(file), name, label))
+    return train, val or None, skipped, path
 
 
 def _parts(root: Path) -> tuple[Path, Path | None]:

@@ -9,6 +9,8 @@ The validation folder may be called val, valid, validation or test (the first fo
 Classes are sorted as text, so folders 0 to 11 come as 0, 1, 10, 11, 2, ...: an index is not a name,
 and the mapping has to travel with the weights. Class names of all parts share one mapping.
 
+Or root is a list of pictures and their classes, see `zoo.data.manifest`.
+
 Skipped, and reported: hidden files and folders, system folders such as `__MACOSX`, files that do
 not claim to be pictures, pictures outside class folders, broken links. Linked folders are followed.
 """
@@ -33,7 +35,7 @@ from zoo.data.errors import (
     StrayClasses,
     listed,
 )
-from zoo.data.folder_layout import OUTSIDE, Picture, PicturesByClass, Skipped, collect
+from zoo.data.folder_layout import NO_FILE, OUTSIDE, Picture, PicturesByClass, Skipped, collect
 from zoo.data.image_set import ImageSet
 
 if TYPE_CHECKING:
@@ -212,6 +214,12 @@ def _nothing_found(folder: Folder) -> Exception:
             f"{root}: {len(loose)} picture(s) lie in no class folder, such as {loose[0]}.\n"
             f"Make one folder per class inside {root} and move the pictures in, for example: "
             f'mkdir "{root / "cat"}" "{root / "dog"}"'
+        )
+    absent = [s.name for s in folder.skipped if s.reason == NO_FILE]
+    if absent:
+        return NoPictures(
+            f"{root}: none of its {len(absent)} pictures is there, such as {absent[0]}.\n"
+            f"Paths in a list are relative to its folder, {root.parent}."
         )
     empty = ""
     if folder.empty_classes:

@@ -11,7 +11,7 @@ from zoo.data.errors import DataError, StrayClasses, UnreadableImages, listed
 from zoo.data.facts import PictureFacts, inspect
 from zoo.data.image_folder import Folder, FolderImages, Picture, scan, scan_for_classes
 from zoo.data.image_set import ImageSet
-from zoo.data.split import split
+from zoo.data.split import Fold, split
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ def prepare_folder(
     *,
     val_fraction: float = 0.2,
     seed: int = 0,
+    fold: Fold | None = None,
     strict: bool = False,
     threads: int | None = None,
     progress: bool = False,
@@ -41,6 +42,7 @@ def prepare_folder(
         root: the folder; see `image_folder` for the layouts.
         val_fraction: of each class, above 0 and below 1; used only to split.
         seed: of the split.
+        fold: which part validates, for cross-validation; None: `val_fraction` of each class.
         strict: refuse unreadable files instead of leaving them out.
         threads: that read pictures; None takes one per CPU, at most 8.
         progress: show a progress bar on the error stream.
@@ -52,10 +54,15 @@ def prepare_folder(
     >>> print(*prepared.audit.lines(), sep="\\n")           # doctest: +SKIP
     """
     folder = scan(root)
+    if fold is not None and folder.val is not None:
+        raise DataError(
+            f"{root}: has a validation part of its own, so it cannot be cut into folds.\n"
+            "Name the folder of the training part, or leave out --folds."
+        )
     folder, facts, digests = _read(folder, strict, threads, progress)
     train = FolderImages(folder.train, folder.classes, digests)
     if folder.val is None:
-        train, val = split(train, val_fraction, seed)
+        train, val = split(train, val_fraction, seed, fold)
     else:
         val = FolderImages(folder.val, folder.classes, digests)
     return PreparedFolder(train, val, audit(folder, train.pictures, val.pictures, facts))

@@ -51,7 +51,7 @@ class TrainConfig(LoopConfig):
         "each epoch, from the last to the first",
         choices=("all", "gradual"),
     )
-    norm: str = setting(
+    batch_norm: str = setting(
         "train",
         "batch norms of layers that are trained; train: by the batch, their averages follow; "
         "frozen: by the averages of the weights that training started from",
@@ -125,9 +125,25 @@ class TrainConfig(LoopConfig):
         0.0, "alpha of CutMix, which pastes a box of another picture; 0: none", least=0, most=1
     )
     size: int = setting(0, "side of the square fed to the model, pixels; 0: the model's", least=0)
+    folds: int = setting(
+        0,
+        "parts of equal size into which the pictures are cut, of which one validates, instead of "
+        "val_fraction; 0: none",
+        least=0,
+        most=100,
+    )
+    fold: int = setting(0, "which of the folds validates, from 0", least=0)
     val_fraction: float = setting(
         0.2, "part of each class that validates, where DATA has no val folder", least=0.01, most=0.9
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.folds == 1 or (self.folds and self.fold >= self.folds):
+            raise ConfigError(
+                f"folds={self.folds}, fold={self.fold}; expected 2 folds or more, and a fold below "
+                "their number"
+            )
 
 
 FINE_TUNING = TrainConfig()

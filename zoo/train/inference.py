@@ -31,7 +31,8 @@ def evaluate(
 
     Args:
         model: with `preprocessing` set; left in inference mode.
-        loader: not in training mode, with that preprocessing as its transform.
+        loader: not in training mode, with that preprocessing, or `zoo.train.tta.Views` of it, as
+            its transform.
         on_batch: called after each batch with its number of pictures; may raise to stop.
 
     >>> evaluate(zoo.load("run1"), loader).accuracy      # doctest: +SKIP
@@ -43,13 +44,26 @@ def evaluate(
     try:
         with engine.no_grad():
             for batch in batches:
-                logits = forward(model, batch.images, model.preprocessing)
-                tally.add(logits.numpy(), batch.labels)
+                tally.add(scores(model, batch.images, model.preprocessing), batch.labels)
                 if on_batch is not None:
                     on_batch(len(batch.labels))
     finally:
         batches.close()
     return tally
+
+
+def scores(
+    model: ImageModel, images: NDArray[np.uint8], preprocessing: Preprocessing
+) -> NDArray[np.float64]:
+    """Logits (N, classes) of pictures (N, H, W, 3) uint8. Of several views of each,
+    (N, views, H, W, 3), the logarithms of the mean of their probabilities."""
+    if images.ndim == 4:
+        return forward(model, images, preprocessing).numpy().astype(np.float64)
+    count, views = images.shape[:2]
+    flat = images.reshape(count * views, *images.shape[2:])
+    each = softmax(forward(model, flat, preprocessing).numpy().astype(np.float64))
+    with np.errstate(divide="ignore"):  # a probability of 0 is a score of minus infinity
+        return np.log(each.reshape(count, views, -1).mean(axis=1))
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from zoo.loading import RUN_WEIGHTS
 from zoo.train.errors import DataChanged, NotARun
 from zoo.train.inference import evaluate
 from zoo.train.report import class_table
+from zoo.train.tta import views_for
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
@@ -100,11 +101,13 @@ def measure(
     batch_size: int = 16,
     threads: int | None = None,
     strict: bool = False,
+    tta: str = "none",
     show_progress: bool = False,
 ) -> Measured:
     """Loss and accuracy of a run on the pictures under `data`: its validation part where it has
     one, else all of it. Labels are matched to the classes of the run by name: some may be missing,
-    others may be there that the run does not know, and their order does not matter.
+    others may be there that the run does not know, and their order does not matter. `tta` says
+    which views of a picture are averaged: "none", "flip" or "ten"; see `zoo.train.tta`.
 
     Raises:
         TrainError, zoo.data.DataError, hub.HubError: each says what to do.
@@ -116,7 +119,7 @@ def measure(
     images, audit, unknown = _labelled(data, model, strict, threads, show_progress)
     from tqdm import tqdm
 
-    loader = Loader(images, model.preprocessing, batch_size, threads=threads)
+    loader = Loader(images, views_for(model.preprocessing, tta), batch_size, threads=threads)
     bar = tqdm(
         total=len(images),
         desc="evaluating",

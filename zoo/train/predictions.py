@@ -19,7 +19,8 @@ import engine
 from zoo.data import UnreadableImage
 from zoo.data.sources import Source, many_sources, name_of, open_source
 from zoo.data.threads import default_threads, ordered_map
-from zoo.train.inference import forward, softmax
+from zoo.train.inference import forward, scores, softmax
+from zoo.train.tta import views_for
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
@@ -64,6 +65,7 @@ def predict(
     topk: int = 5,
     batch_size: int = 16,
     threads: int | None = None,
+    tta: str = "none",
 ) -> Iterator[Prediction]:
     """Classify pictures, in their order.
 
@@ -74,6 +76,7 @@ def predict(
         topk: classes to name for each picture.
         batch_size: pictures computed at once.
         threads: that decode; None takes one per CPU, at most 8.
+        tta: views whose probabilities are averaged: "none", "flip" or "ten"; see `zoo.train.tta`.
 
     Raises:
         TypeError, ValueError: a source is none, or an array of another dtype or shape.
@@ -81,7 +84,7 @@ def predict(
     >>> next(predict(zoo.load("run1"), ["cat.jpg"])).top[0]   # doctest: +SKIP
     ('cat', 0.98)
     """
-    for name, row in _rows(model, sources, _probabilities, batch_size, threads):
+    for name, row in _rows(model, sources, _probabilities, batch_size, threads, tta):
         if isinstance(row, UnreadableImage):
             yield Prediction(name, (), row.reason)
             continue
@@ -125,16 +128,21 @@ def embed(
 
 
 def _rows(
-    model: ImageModel, sources: Iterable[Source], compute: Any, batch_size: int, threads: int | None
+    model: ImageModel,
+    sources: Iterable[Source],
+    compute: Any,
+    batch_size: int,
+    threads: int | None,
+    tta: str = "none",
 ) -> Generator[tuple[str, Any], None, None]:
     """(name, row of `compute`'s result or what is wrong with the picture) of every source."""
-    preprocessing = model.preprocessing
+    transform = views_for(model.preprocessing, tta)
 
     def read(numbered: tuple[int, Source]) -> tuple[str, _Square]:
         position, source = numbered
         name = name_of(source, position)
         try:
-            return name, preprocessing.apply(open_source(source, name))
+            return name, transform.apply(open_source(source, name))
         except UnreadableImage as failure:
             return name, failure
 
@@ -162,8 +170,7 @@ def _computed(
 
 
 def _probabilities(model: ImageModel, images: NDArray[np.uint8]) -> NDArray[np.float64]:
-    logits = forward(model, images, model.preprocessing).numpy()
-    return softmax(logits.astype(np.float64))  # (N, classes)
+    return softmax(scores(model, images, model.preprocessing))  # (N, classes)
 
 
 def _features(model: ImageModel, images: NDArray[np.uint8]) -> NDArray[np.float32]:

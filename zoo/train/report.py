@@ -10,6 +10,7 @@ from pathlib import Path
 from zoo.train.errors import quoted
 
 REPORT = "report.html"  # the page about a run, in its folder
+SUMMARY = "summary.json"  # its figures, beside it
 _MOST_CLASSES = 30  # printed before the rest is summed up
 
 

@@ -16,7 +16,7 @@ import engine
 import hub
 import zoo
 from zoo import demo
-from zoo.data import PreparedFolder, Preprocessing, prepare_folder
+from zoo.data import Fold, PreparedFolder, Preprocessing, prepare_folder
 from zoo.loading import RUN_WEIGHTS
 from zoo.report.record import Record
 from zoo.train.checkpoint import Checkpoints
@@ -30,7 +30,7 @@ from zoo.train.out_folder import OutFolder
 from zoo.train.picture_task import PictureTask
 from zoo.train.planning import Plan, make_plan
 from zoo.train.recipes import AUTO, plan_config
-from zoo.train.report import Summary
+from zoo.train.report import SUMMARY, Summary
 from zoo.train.result import Result
 from zoo.train.trainer import Trainer
 
@@ -78,7 +78,7 @@ def finetune(
     >>> finetune("resnet20", "demo", out="run1", epochs=3).val_accuracy     # doctest: +SKIP
     0.98
     """
-    start = _settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
+    start = settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
     say("\n".join([*start.plan.lines(), f"Results go to {start.folder.path}", ""]))
     with start.folder as path:
         trainer = _trainer(
@@ -116,13 +116,13 @@ def plan(
     >>> plan("resnet50", "pets").seconds     # doctest: +SKIP
     412.0
     """
-    start = _settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
+    start = settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
     say("\n".join([*start.plan.lines(), "Nothing was written, and nothing was trained."]))
     return start.plan
 
 
 @dataclass
-class _Start:
+class Start:
     """All that is settled before a run begins."""
 
     network: ImageModel
@@ -132,7 +132,7 @@ class _Start:
     origin: dict[str, Any]
 
 
-def _settle(
+def settle(
     model: str,
     data: PathLike,
     weights: PathLike,
@@ -142,7 +142,12 @@ def _settle(
     say: Say,
     show_progress: bool,
     settings: Mapping[str, Any],
-) -> _Start:
+) -> Start:
+    """All that `finetune` does before it trains; arguments and errors are its own.
+
+    >>> settle("resnet20", "demo", "default", "auto", None, False, print, False, {}).plan.config
+    ... # doctest: +SKIP
+    """
     data = os.fspath(data)
     TrainConfig.from_dict(settings)  # refused before anything is looked at
     zoo.registry.check_name(model)
@@ -171,7 +176,7 @@ def _settle(
         "preprocessing": network.preprocessing.to_dict(),
     }
     say("\n".join(["", *chosen.lines(), ""]))
-    return _Start(network, prepared, make_plan(network, prepared, config), folder, origin)
+    return Start(network, prepared, make_plan(network, prepared, config), folder, origin)
 
 
 def resume(
@@ -234,12 +239,14 @@ def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
 
 
 def _prepare(data: str, config: TrainConfig, strict: bool, show_progress: bool) -> PreparedFolder:
+    fold = Fold(config.fold, config.folds) if config.folds else None
     if data == demo.NAME:
-        return demo.prepare_digits(val_fraction=config.val_fraction, seed=config.seed)
+        return demo.prepare_digits(val_fraction=config.val_fraction, seed=config.seed, fold=fold)
     return prepare_folder(
         data,
         val_fraction=config.val_fraction,
         seed=config.seed,
+        fold=fold,
         strict=strict,
         threads=config.threads or None,
         progress=show_progress,
@@ -323,7 +330,7 @@ def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
         class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
         weights_sha256=hub.sha256_file(out / RUN_WEIGHTS),
     )
-    with hub.atomic_file(out / "summary.json") as file:
+    with hub.atomic_file(out / SUMMARY) as file:
         file.write(summary.to_json().encode())
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
     with hub.atomic_file(out / "curves.png") as file:
