@@ -125,6 +125,12 @@ class TrainConfig(LoopConfig):
         0.0, "alpha of CutMix, which pastes a box of another picture; 0: none", least=0, most=1
     )
     size: int = setting(0, "side of the square fed to the model, pixels; 0: the model's", least=0)
+    minutes: float = setting(
+        0.0,
+        "time that the run may take; where its epochs would take longer, it has fewer; 0: no limit",
+        least=0,
+        free=True,
+    )
     folds: int = setting(
         0,
         "parts of equal size into which the pictures are cut, of which one validates, instead of "

@@ -72,12 +72,17 @@ def make_plan(network: ImageModel, prepared: PreparedFolder, config: TrainConfig
         estimate=found,
         seconds=found.seconds(config, train, val, threads_of(config)),
         memory=found.memory(config.batch_size if trains_all else FEATURE_BATCH, train + val),
-        description=_described(network, config),
+        description=described(network, config),
         notes=tuple(notes),
     )
 
 
-def _described(network: ImageModel, config: TrainConfig) -> tuple[str, ...]:
+def described(network: ImageModel, config: TrainConfig) -> tuple[str, ...]:
+    """What is going to be trained and how, one string a line.
+
+    >>> described(model, TrainConfig())[-1]      # doctest: +SKIP
+    '8 epochs, the first 4 of the last layer alone, batches of 16, 224x224 pixels, ...'
+    """
     side, head = network.preprocessing.size, head_epochs(config)
     first = f", the first {head} of the last layer alone" if 0 < head < config.epochs else ""
     if head == config.epochs:

@@ -19,6 +19,7 @@ from zoo import demo
 from zoo.data import Fold, PreparedFolder, Preprocessing, prepare_folder
 from zoo.loading import RUN_WEIGHTS
 from zoo.report.record import Record
+from zoo.train.budget import within_budget
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig
 from zoo.train.curves import draw_curves
@@ -176,7 +177,8 @@ def settle(
         "preprocessing": network.preprocessing.to_dict(),
     }
     say("\n".join(["", *chosen.lines(), ""]))
-    return Start(network, prepared, make_plan(network, prepared, config), folder, origin)
+    plan = within_budget(make_plan(network, prepared, config), network, prepared)
+    return Start(network, prepared, plan, folder, origin)
 
 
 def resume(
