@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from zoo.train.result import Result
     from zoo.train.run import finetune, plan, resume, write_page
     from zoo.train.task import Task
+    from zoo.train.tensorboard import TensorBoard
     from zoo.train.trainer import Trainer
 
 _HOMES = {
@@ -32,6 +33,7 @@ _HOMES = {
     "Result": "result",
     "Summary": "report",
     "Task": "task",
+    "TensorBoard": "tensorboard",
     "TrainConfig": "config",
     "TrainError": "errors",
     "Trainer": "trainer",
@@ -53,6 +55,7 @@ __all__ = [
     "Result",
     "Summary",
     "Task",
+    "TensorBoard",
     "TrainConfig",
     "TrainError",
     "Trainer",

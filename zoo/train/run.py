@@ -171,6 +171,8 @@ def settle(
         "data": {"fingerprint": prepared.audit.fingerprint, "pictures": _count(prepared)},
         "data_path": data if data == demo.NAME else os.path.abspath(data),
         "strict": strict,
+        "recipe": chosen.name,
+        "reasons": list(chosen.reasons),
         "classes": list(classes),
         "preprocessing": network.preprocessing.to_dict(),
     }
