@@ -144,7 +144,7 @@ def _rows(
         try:
             return name, transform.apply(open_source(source, name))
         except UnreadableImage as failure:
-            return name, failure
+            return name, UnreadableImage(name, failure.reason)  # without its traceback
 
     threads = default_threads() if threads is None else threads
     with closing(ordered_map(read, enumerate(sources), threads, ahead=2 * batch_size)) as pictures:
