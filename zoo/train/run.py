@@ -319,13 +319,14 @@ def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
+    rows = [row for row in read_rows(out / "metrics.jsonl") if row["kind"] == "epoch"]
     summary = Summary(
         val_accuracy=best.metrics["val_accuracy"],
         val_loss=best.metrics["val_loss"],
         epochs=done.epoch,
         best_epoch=best.epoch,
         seconds=done.seconds,
-        images_per_second=done.seen / done.train_seconds,
+        images_per_second=rows[-1]["images_per_second"],
         peak_memory_bytes=peak_memory_bytes(),
         skipped_steps=done.skipped,
         classes=tuple(trainer.origin["classes"]),
