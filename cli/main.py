@@ -14,6 +14,8 @@ COMMANDS = {
     "finetune": "train a model on a folder of pictures",
     "evaluate": "measure a trained model on a folder of pictures",
     "predict": "say what is in pictures",
+    "embed": "write features of pictures to an array",
+    "report": "write the page about a finished run",
     "list": "list models and pretrained weights",
     "info": "show what is known about a model and its weights",
 }

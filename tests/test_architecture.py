@@ -19,11 +19,20 @@ MAY_IMPORT = {
     "engine": {"numpy"},
     "hub": {"numpy", "requests", "tqdm", "safetensors", "yaml", "filelock", "platformdirs",
             "urllib3"},
-    "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib"},
+    "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tensorboardX", "tomli"},
     "cli": {"zoo", "hub", "numpy", "PIL", "tqdm"},
 }  # fmt: skip
 # Slow to import: only inside functions, so that no command pays for what it does not use.
-LAZY = {"requests", "urllib3", "tqdm", "matplotlib", "yaml", "filelock", "platformdirs"}
+LAZY = {
+    "requests",
+    "urllib3",
+    "tqdm",
+    "matplotlib",
+    "tensorboardX",
+    "yaml",
+    "filelock",
+    "platformdirs",
+}
 LAZY_FOR_THE_CLI = {"numpy", "PIL"} | LAZY
 
 # What each part of the C++ code may include, besides itself and the standard library.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from cli.flags import add_threads, positive
+from cli.flags import add_threads, add_tta, positive
 
 _DESCRIPTION = """\
 Measure a trained model on the pictures under DIR: its val folder where there is one, else all of
@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="refuse unreadable pictures")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_tta(parser)
     add_threads(parser)
 
 
@@ -37,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
         batch_size=args.batch_size,
         threads=args.threads,
         strict=args.strict,
+        tta=args.tta,
         show_progress=not args.json,
     )
     if args.json:

@@ -11,37 +11,61 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zoo.train.callbacks import Callback
     from zoo.train.config import FINE_TUNING, FROM_SCRATCH, TrainConfig
     from zoo.train.errors import TrainError
-    from zoo.train.inference import evaluate, predict
+    from zoo.train.inference import evaluate
+    from zoo.train.picture_task import PictureTask
+    from zoo.train.predictions import Prediction, embed, predict
     from zoo.train.report import Summary
-    from zoo.train.run import finetune, resume
+    from zoo.train.result import Result
+    from zoo.train.run import finetune, plan, resume, write_page
+    from zoo.train.task import Task
+    from zoo.train.tensorboard import TensorBoard
     from zoo.train.trainer import Trainer
 
 _HOMES = {
+    "Callback": "callbacks",
     "FINE_TUNING": "config",
     "FROM_SCRATCH": "config",
+    "PictureTask": "picture_task",
+    "Prediction": "predictions",
+    "Result": "result",
     "Summary": "report",
+    "Task": "task",
+    "TensorBoard": "tensorboard",
     "TrainConfig": "config",
     "TrainError": "errors",
     "Trainer": "trainer",
+    "embed": "predictions",
     "evaluate": "inference",
     "finetune": "run",
-    "predict": "inference",
+    "plan": "run",
+    "predict": "predictions",
     "resume": "run",
+    "write_page": "run",
 }
 
 __all__ = [
+    "Callback",
     "FINE_TUNING",
     "FROM_SCRATCH",
+    "PictureTask",
+    "Prediction",
+    "Result",
     "Summary",
+    "Task",
+    "TensorBoard",
     "TrainConfig",
     "TrainError",
     "Trainer",
+    "embed",
     "evaluate",
     "finetune",
+    "plan",
     "predict",
     "resume",
+    "write_page",
 ]
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from zoo.train.errors import quoted
 
+REPORT = "report.html"  # the page about a run, in its folder
+SUMMARY = "summary.json"  # its figures, beside it
 _MOST_CLASSES = 30  # printed before the rest is summed up
 
 
@@ -21,7 +23,8 @@ class Summary:
         epochs: epochs trained.
         best_epoch: the one whose weights were kept, from 1.
         seconds: wall time in all, over all sessions of the run.
-        images_per_second: pictures trained on, per second of training steps.
+        images_per_second: pictures trained on, per second of training steps, in the last epoch:
+            those before it may have taken features that were there already.
         peak_memory_bytes: most memory that the process held at once.
         skipped_steps: steps left out because a loss or gradient was not finite.
         classes: names, in index order.
@@ -45,8 +48,9 @@ class Summary:
         """The text of `summary.json`."""
         return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
 
-    def lines(self, out: Path) -> list[str]:
-        """The report for people, one string a line; `out` goes into the next commands."""
+    def lines(self, out: Path, notes: Sequence[str] = ()) -> list[str]:
+        """The report for people, one string a line; `out` goes into the next commands, `notes` are
+        further lines on how it went."""
         right, count = map(sum, zip(*self.class_accuracy, strict=True))
         lines = [
             "",
@@ -55,14 +59,19 @@ class Summary:
             *class_table(self.classes, self.class_accuracy),
             f"Took {duration(self.seconds)}, {self.images_per_second:.1f} images/s, "
             f"at most {self.peak_memory_bytes / 2**20:.0f} MiB of memory",
+            *notes,
         ]
         if self.skipped_steps:
             lines.append(f"Skipped {self.skipped_steps} steps: loss or gradients were not finite")
+        page = []
+        if (out / REPORT).is_file():
+            page = [f"  {out / REPORT}   all about it on one page, for a browser"]
         return [
             *lines,
             "",
             f"  {out / 'model.safetensors'}   the weights, with classes and preprocessing",
             f"  {out / 'curves.png'}   loss, accuracy and learning rate",
+            *page,
             "",
             "Next:",
             f"  zoo predict {quoted(out)} PICTURE...",
