@@ -21,7 +21,7 @@ _MAX_WRAPPING = 4
 
 
 def read_state_dict(
-    path: str | os.PathLike[str], *, widen_bfloat16: bool = True
+    path: str | os.PathLike[str], *, widen_bfloat16: bool = True, writable: bool = False
 ) -> dict[str, NDArray[Any]]:
     """Read a `.safetensors` or `.pth` file, whichever its content is.
 
@@ -35,9 +35,10 @@ def read_state_dict(
         path: the file; content decides, not the suffix.
         widen_bfloat16: return bfloat16 tensors as float32 (exact, a copy); else with dtype
             `hub.BFLOAT16` and no copy.
+        writable: arrays can be written to; the file does not change (it is mapped copy-on-write).
 
     Returns:
-        read-only arrays, views of the mapped file wherever that is possible.
+        arrays, read-only unless `writable`, views of the mapped file wherever that is possible.
 
     Raises:
         NotWeights: a web page, a Git LFS pointer, JSON, or an empty file.
@@ -51,9 +52,9 @@ def read_state_dict(
     """
     path = Path(path)
     if kind_of(path) == "safetensors":
-        arrays = dict(SafetensorsFile(path))
+        arrays = dict(SafetensorsFile(path, writable=writable))
     else:
-        file = PthFile(path)
+        file = PthFile(path, writable=writable)
         arrays = {name: file.tensor(ref) for name, ref in _state_of(file.value, path).items()}
     if widen_bfloat16:
         arrays = {name: _widened(array) for name, array in arrays.items()}

@@ -150,7 +150,7 @@ def _pretrained(arch: Arch, stored: Stored, options: dict[str, Any]) -> ZooModel
 
 def _fill(model: ZooModel, arch: Arch, state: Mapping[str, Any], label: str) -> None:
     try:
-        model.load_state_dict(state)
+        model.load_state_dict(state, assign=True)  # no copy of the mapped file
     except StateDictError as error:
         fitting = _archs_that_fit(model, state)
         hint = f"It has the names and shapes of {fitting[0]}: load it as that. " if fitting else ""
