@@ -382,7 +382,7 @@ def parse_card(text: str, name: str) -> Card:
 @functools.lru_cache(maxsize=8)
 def _load(folder: Path) -> Mapping[str, Card]:
     cards = {}
-    for path in sorted(folder.glob("*.md")):
+    for path in sorted(folder.glob("*.*.md")):
         cards[path.stem] = parse_card(path.read_text("utf-8"), path.stem)
     defaults: dict[str, str] = {}
     for card in cards.values():
