@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hub.errors import UnsafePickle as UnsafePickle
     from hub.errors import UnsupportedFormat as UnsupportedFormat
     from hub.keymaps import match_keys as match_keys
+    from hub.pth_writer import write_pth as write_pth
     from hub.resolve import Weights as Weights
     from hub.resolve import fetch as fetch
     from hub.resolve import weights as weights
@@ -74,6 +75,7 @@ _HOME = {
         "UnsafePickle",
         "UnsupportedFormat",
     ],
+    "hub.pth_writer": ["write_pth"],
     "hub.resolve": ["Weights", "fetch", "weights"],
     "hub.keymaps": ["match_keys"],
     "hub.safetensors_file": ["SafetensorsFile", "read_safetensors"],

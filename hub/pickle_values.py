@@ -45,7 +45,7 @@ class Global:
 
 
 # Names of safetensors dtypes, see hub.dtypes; None: known, but numpy or the engine cannot hold it.
-_STORAGES: dict[str, str | None] = {
+STORAGE_DTYPES: dict[str, str | None] = {
     "DoubleStorage": "F64", "FloatStorage": "F32", "HalfStorage": "F16", "BFloat16Storage": "BF16",
     "LongStorage": "I64", "IntStorage": "I32", "ShortStorage": "I16", "CharStorage": "I8",
     "ByteStorage": "U8", "BoolStorage": "BOOL", "UntypedStorage": "U8",
@@ -73,9 +73,9 @@ def storage_ref(reference: Any) -> StorageRef:
             "Load the file there and save it again."
         )
     class_name = storage_type.name.rpartition(".")[2]
-    if class_name not in _STORAGES:
+    if class_name not in STORAGE_DTYPES:
         raise ValueError(f"{storage_type.name} is no storage")
-    dtype = _STORAGES[class_name]
+    dtype = STORAGE_DTYPES[class_name]
     if dtype is None:
         raise UnsupportedFormat(
             f"storage {key!r} is a {class_name}: complex and quantised tensors are not read. "
@@ -173,7 +173,7 @@ _GLOBALS: dict[str, Callable[..., Any] | None] = {
     "torch._utils._rebuild_parameter_with_state": _parameter,
     "torch._tensor._rebuild_from_type_v2": _from_type,
     "torch.nn.parameter.Parameter": _parameter,
-    **{f"torch.{name}": None for name in (*_STORAGES, *_TORCH_DTYPES)},
+    **{f"torch.{name}": None for name in (*STORAGE_DTYPES, *_TORCH_DTYPES)},
     "torch.storage.UntypedStorage": None,
 }
 

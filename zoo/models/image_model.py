@@ -179,6 +179,18 @@ class ImageModel(ZooModel):
         outputs = last.out_features if isinstance(last, Linear) else 0
         self.classes = names if len(names) == outputs else tuple(map(str, range(outputs)))
 
+    def facts(self) -> dict[str, Any]:
+        """See ZooModel.facts; adds "classes" and "preprocessing"."""
+        channels = self.state_dict()[f"{self.input_name}.weight"].shape[1]
+        config = {"num_classes": len(self.classes)}
+        if channels != _COLOURS:
+            config["in_chans"] = channels
+        return super().facts() | {
+            "config": config,
+            "classes": list(self.classes),
+            "preprocessing": self.preprocessing.to_dict(),
+        }
+
 
 def expect_images(model: ZooModel) -> ImageModel:
     """The same model, known to classify images.
