@@ -120,13 +120,15 @@ def _lock_key(card: Card, file: CardFile) -> str:
 
 
 def _expected(card: Card, file: CardFile, cache: Cache) -> Expected:
+    # An approximate size is right to 1%: a quarter more is another file, or one without end.
+    most = file.bytes_approx * 5 // 4 + 1_000_000 if file.bytes_approx else None
     if file.sha256 is None:
         recorded = cache.recorded(_lock_key(card, file))
         if recorded and recorded.startswith(file.digest):
             return Expected(
-                recorded, file.bytes, f"recorded in {cache.lock_file} at the first download"
+                recorded, file.bytes, f"recorded in {cache.lock_file} at the first download", most
             )
-    return Expected(file.digest, file.bytes)
+    return Expected(file.digest, file.bytes, at_most=most)
 
 
 def _cached(card: Card, cache: Cache, *, repair: bool) -> Weights | None:
