@@ -38,19 +38,26 @@ if TYPE_CHECKING:
     from hub.errors import HashMismatch as HashMismatch
     from hub.errors import HubError as HubError
     from hub.errors import KeyMismatch as KeyMismatch
+    from hub.errors import LockError as LockError
     from hub.errors import NotWeights as NotWeights
     from hub.errors import OfflineError as OfflineError
+    from hub.errors import SourceError as SourceError
     from hub.errors import TruncatedDownload as TruncatedDownload
     from hub.errors import UnknownCard as UnknownCard
     from hub.errors import UnsafePickle as UnsafePickle
     from hub.errors import UnsupportedFormat as UnsupportedFormat
+    from hub.fetch_file import FetchedFile as FetchedFile
+    from hub.fetch_file import fetch_file as fetch_file
     from hub.keymaps import match_keys as match_keys
+    from hub.project_lock import Pin as Pin
+    from hub.project_lock import ProjectLock as ProjectLock
     from hub.resolve import Weights as Weights
     from hub.resolve import fetch as fetch
     from hub.resolve import weights as weights
     from hub.safetensors_file import SafetensorsFile as SafetensorsFile
     from hub.safetensors_file import read_safetensors as read_safetensors
     from hub.safetensors_writer import write_safetensors as write_safetensors
+    from hub.sources import is_address as is_address
     from hub.state_dict import read_state_dict as read_state_dict
 
 _HOME = {
@@ -67,13 +74,18 @@ _HOME = {
         "HashMismatch",
         "HubError",
         "KeyMismatch",
+        "LockError",
         "NotWeights",
         "OfflineError",
+        "SourceError",
         "TruncatedDownload",
         "UnknownCard",
         "UnsafePickle",
         "UnsupportedFormat",
     ],
+    "hub.fetch_file": ["FetchedFile", "fetch_file"],
+    "hub.project_lock": ["Pin", "ProjectLock"],
+    "hub.sources": ["is_address"],
     "hub.resolve": ["Weights", "fetch", "weights"],
     "hub.keymaps": ["match_keys"],
     "hub.safetensors_file": ["SafetensorsFile", "read_safetensors"],

@@ -8,7 +8,8 @@ are the schema: a key that is not a field is an error, a field without default i
     default: true                    # the architecture's weights when none are named
     config: {}                       # further keyword arguments of the architecture's builder
     files:                           # alternatives, tried in this order
-      - url: https://...             # or `packaged: zoo/assets/NAME`, a file of this distribution
+      - url: https://...             # or hf:ORG/REPO/FILE, or file:///...; see hub.sources; or
+                                     # `packaged: zoo/assets/NAME`, a file of this distribution
         mirrors: [https://...]       # the same bytes elsewhere
         format: safetensors          # or pth; for the reader of the card: readers go by content
         sha256: "64 hex digits"      # or `sha256_prefix: "8 or more"`, where no more is published
@@ -41,10 +42,10 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
-from hub.errors import CardError, UnknownCard
+from hub.errors import CardError, SourceError, UnknownCard
 from hub.keymaps import KEY_MAPS
+from hub.sources import is_address, parse_source
 
 R = TypeVar("R")
 Parser = Callable[[Any], Any]  # returns the value, or raises ValueError saying what was expected
@@ -87,11 +88,14 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def _url(value: Any) -> str:
-    parts = urlsplit(_text(value))
-    local = parts.hostname in ("127.0.0.1", "localhost", "::1")
-    if parts.scheme != "https" and not (parts.scheme == "http" and local) or not parts.hostname:
-        raise ValueError("an https:// address")
-    return str(value)
+    expected = "an https:// address, hf:ORG/REPO/FILE or file:///..."
+    try:
+        if is_address(_text(value)):
+            parse_source(value)
+            return str(value)
+    except SourceError as error:
+        raise ValueError(f"{expected} ({error})") from None
+    raise ValueError(expected)
 
 
 def _hex(least: int, most: int) -> Parser:

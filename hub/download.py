@@ -229,6 +229,9 @@ class _Transfer:
             raise self._fault(short_reason(error)) from error
         except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
             raise self._fault(short_reason(error)).error from error
+        except FileNotFoundError as error:
+            # Another process has tidied up between two steps of this one.
+            raise self._fault("the folder of unfinished downloads vanished") from error
         except ValueError as error:
             # A redirect to what is no address; requests lets some of them through.
             raise self._fault(f"it leads to no valid address ({error})").error from error

@@ -95,6 +95,6 @@ def short_reason(error: BaseException) -> str:
             break
         error = nested
     if isinstance(error, http.client.BadStatusLine) and not isinstance(error, ConnectionError):
-        return f"the answer is no HTTP: {error.line.strip()[:60]!r}"
+        return f"the answer is no HTTP: {str(error).strip()[:60]!r}"
     text = re.sub(r"HTTPS?Connection(Pool)?\(.*?\): ", "", without_secrets(str(error)))
     return text.strip("'\"<>")[:160] or type(error).__name__

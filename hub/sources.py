@@ -16,6 +16,7 @@ to that host only: not to mirrors, not to where a redirect leads. Proxies and `.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable
@@ -57,6 +58,14 @@ class Source:
     def shown(self) -> str:
         """For messages and notes: without password and query, which may hold secrets."""
         return without_secrets(self.text)
+
+    @property
+    def key(self) -> str:
+        """Under which to record what was found there: `shown`, and a mark of the query if any, so
+        that `?id=1` and `?id=2` are two files."""
+        query = urlsplit(self.url).query if self.url else ""
+        mark = f"?{hashlib.sha256(query.encode()).hexdigest()[:12]}" if query else ""
+        return self.shown + mark
 
 
 def parse_source(text: str) -> Source:
