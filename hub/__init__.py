@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from hub.atomic import atomic_file as atomic_file
     from hub.atomic import fsync_folder as fsync_folder
     from hub.cache import cache_home as cache_home
+    from hub.cache import default_cache as default_cache
     from hub.cache import sha256_file as sha256_file
     from hub.cards import Card as Card
+    from hub.cards import card_of as card_of
     from hub.cards import cards_for as cards_for
     from hub.cards import get_card as get_card
     from hub.cards import load_cards as load_cards
@@ -62,8 +64,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "hub.atomic": ["atomic_file", "fsync_folder"],
-    "hub.cache": ["cache_home", "sha256_file"],
-    "hub.cards": ["Card", "cards_for", "get_card", "load_cards"],
+    "hub.cache": ["cache_home", "default_cache", "sha256_file"],
+    "hub.cards": ["Card", "card_of", "cards_for", "get_card", "load_cards"],
     "hub.dtypes": ["BFLOAT16", "bfloat16_to_float32"],
     "hub.errors": [
         "CacheError",

@@ -173,25 +173,39 @@ class Cache:
         """The full digest recorded for `key`, or None."""
         return self._records().get(key)
 
+    def records(self) -> dict[str, str]:
+        """All recorded digests by key: `CARD/FILE` or an address."""
+        return self._records()
+
+    def forget(self, digest: str) -> None:
+        """Remove the records of a digest, so that another one may take its place."""
+        if digest in self._records().values():
+            with self.lock("lock.json"):
+                kept = {k: d for k, d in self._records().items() if d != digest}
+                self._write_records(kept)
+
     def record(self, key: str, digest: str) -> None:
         """Remember the full digest of a file whose card knows a prefix only."""
         with self.lock("lock.json"):
-            records = {**self._records(), key: digest}
-            text = json.dumps({"version": 1, "sha256": records}, indent=2, sort_keys=True)
-            with self._writable(), atomic_file(self.lock_file) as f:
-                f.write(text.encode("utf-8") + b"\n")
+            self._write_records({**self._records(), key: digest})
+
+    def _write_records(self, records: dict[str, str]) -> None:
+        text = json.dumps({"version": 1, "sha256": records}, indent=2, sort_keys=True)
+        with self._writable(), atomic_file(self.lock_file) as f:
+            f.write(text.encode("utf-8") + b"\n")
 
     def _records(self) -> dict[str, str]:
         try:
             records = json.loads(self.lock_file.read_text("utf-8"))["sha256"]
+            pairs = [(str(key), str(digest)) for key, digest in records.items()]
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CacheError(
                 f"{self.lock_file} is damaged ({error}); it holds the digests first seen. Repair "
                 "it, or delete it to trust the next download again."
             ) from error
-        return {str(key): str(digest) for key, digest in records.items()}
+        return dict(pairs)
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[None]:

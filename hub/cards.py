@@ -347,6 +347,28 @@ def get_card(name: str, folder: str | os.PathLike[str] | None = None) -> Card:
     raise UnknownCard(f"there is no card named {name!r}; {hint}")
 
 
+def card_of(name: str, folder: str | os.PathLike[str] | None = None) -> Card:
+    """The card of this name, or the default card of the architecture of this name.
+
+    Raises:
+        UnknownCard: there is neither; the message suggests near names of both kinds.
+
+    >>> card_of("resnet34").name
+    'resnet34.tv_in1k_v1'
+    """
+    cards = load_cards(folder)
+    if name in cards:
+        return cards[name]
+    if own := cards_for(name, folder):
+        return own[0]
+    known = [*dict.fromkeys(card.arch for card in cards.values()), *cards]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise UnknownCard(
+        f"there are no weights named {name!r}; {hint}To see all, type: zoo list --pretrained"
+    )
+
+
 def cards_for(arch: str, folder: str | os.PathLike[str] | None = None) -> tuple[Card, ...]:
     """The cards of an architecture, its default first; empty if there are none.
 

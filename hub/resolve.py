@@ -122,11 +122,22 @@ def _found(card: Card, progress: bool, policy: Policy) -> Weights:
         raise
 
 
+def packaged_path(file: CardFile) -> Path | None:
+    """Where a file shipped in the distribution is; None for others."""
+    return Path(__file__).resolve().parent.parent / file.packaged if file.packaged else None
+
+
+def known_digests(card: Card, cache: Cache) -> list[str]:
+    """The full digests of a card's files, as far as the card or the cache's records know them."""
+    digests = [_expected(card, file, cache).digest for file in card.files]
+    return [digest for digest in digests if len(digest) == 64]
+
+
 def _packaged(card: Card) -> Weights | None:
     for file in card.files:
-        if file.packaged is None or file.sha256 is None:
+        path = packaged_path(file)
+        if path is None:
             continue
-        path = Path(__file__).resolve().parent.parent / file.packaged
         try:
             actual = sha256_file(path)
         except FileNotFoundError:
