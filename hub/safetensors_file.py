@@ -7,7 +7,6 @@ data. A sound file's tensors tile the data exactly: no overlap, no hole, nothing
 
 from __future__ import annotations
 
-import json
 import math
 import mmap
 import os
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from hub.dtypes import BY_NAME
 from hub.errors import CorruptCheckpoint, UnsupportedFormat
+from hub.strict_json import strict_json
 
 # 100,000 tensors have headers of about 10 MB. The limit is checked before a byte of it is read.
 MAX_HEADER_BYTES = 16 << 20
@@ -110,25 +110,10 @@ def _read_header(path: Path, f: Any, size: int) -> tuple[dict[str, Any], int]:
     if not raw.startswith(b"{"):
         _corrupt(path, f"its header starts with {raw[:8]!r} instead of '{{'")
     try:
-        header = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_constant=_no_constant
-        )
-    except (ValueError, RecursionError) as error:
+        header = strict_json(raw)
+    except ValueError as error:
         _corrupt(path, f"its header is no valid JSON ({str(error)[:120]})")
     return header, 8 + length
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"the key {name[:80]!r} appears twice")
-        found[name] = value
-    return found
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON number")
 
 
 def _metadata(path: Path, raw: Any) -> dict[str, str]:

@@ -20,12 +20,12 @@ MAY_IMPORT = {
     "hub": {"numpy", "requests", "tqdm", "safetensors", "yaml", "filelock", "platformdirs",
             "urllib3"},
     "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "onnx", "onnxruntime"},
-    "cli": {"zoo", "hub", "numpy", "PIL", "tqdm"},
+    "cli": {"zoo", "hub", "numpy", "PIL", "tqdm", "shtab"},
 }  # fmt: skip
 # Slow to import: only inside functions, so that no command pays for what it does not use.
 LAZY = {"requests", "urllib3", "tqdm", "matplotlib", "yaml", "filelock", "platformdirs", "onnx",
         "onnxruntime"}  # fmt: skip
-LAZY_FOR_THE_CLI = {"numpy", "PIL"} | LAZY
+LAZY_FOR_THE_CLI = {"numpy", "PIL", "shtab"} | LAZY
 
 # What each part of the C++ code may include, besides itself and the standard library.
 MAY_INCLUDE = {
