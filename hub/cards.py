@@ -15,6 +15,12 @@ are the schema: a key that is not a field is an error, a field without default i
         verified: full               # or prefix
         bytes: 102530333             # exact, checked; or `bytes_approx`, for display
         key_map: torchvision         # a name in hub.keymaps.KEY_MAPS
+    params: 25557032                 # learnable numbers
+    license: BSD-3-Clause
+    source: https://...              # where the weights are described
+
+A card of an image classifier says besides:
+
     input:
       size: 224                      # side of the square the network sees, px
       resize: 256                    # length of the shorter side after resizing, px
@@ -25,9 +31,15 @@ are the schema: a key that is not a field is an error, a field without default i
     classes: {number: 1000, labels: imagenet-1k}    # optional `names`: list of the class names
     metrics:                         # as published, in percent
       - {dataset: imagenet-1k val, top1: 76.130, top5: 92.862, size: 224}
-    params: 25557032                 # learnable numbers
-    license: BSD-3-Clause
-    source: https://...              # where the weights are described
+
+A card of a text model says instead:
+
+    text:
+      context: 1024                  # tokens that the network sees at once
+      vocabulary: 50257              # different tokens
+      tokenizer: gpt2                # the name by which the tokenizer is known
+    metrics:                         # optional, as published
+      - {dataset: wikitext-103, perplexity: 37.50}
 """
 
 from __future__ import annotations
@@ -71,6 +83,12 @@ def _number(value: Any) -> float:
 def _percent(value: Any) -> float:
     if not 0 <= _number(value) <= 100:
         raise ValueError("a number from 0 to 100")
+    return float(value)
+
+
+def _perplexity(value: Any) -> float:
+    if not _number(value) >= 1:
+        raise ValueError("a number from 1")
     return float(value)
 
 
@@ -219,12 +237,34 @@ class CardClasses:
 
 @dataclass(frozen=True)
 class CardMetric:
-    """A published result, in percent, at an input of `size` pixels."""
+    """A published result: accuracy in percent at an input of `size` pixels, or a perplexity."""
 
     dataset: str = _read(_text)
-    top1: float = _read(_percent)
-    size: int = _read(_natural)
+    top1: float | None = _read(_percent, default=None)
+    size: int | None = _read(_natural, default=None)
     top5: float | None = _read(_percent, default=None)
+    perplexity: float | None = _read(_perplexity, default=None)
+
+    def __post_init__(self) -> None:
+        pictures = (self.top1 is not None, self.size is not None)
+        if not (all(pictures) or (self.perplexity is not None and not any(pictures))):
+            raise ValueError("either top1 and size, or perplexity")
+
+    @property
+    def value(self) -> str:
+        """The result in words, such as "76.1% top-1" or "perplexity 37.5"."""
+        if self.top1 is None:
+            return f"perplexity {self.perplexity:g}"
+        return f"{self.top1:.1f}% top-1"
+
+
+@dataclass(frozen=True)
+class CardText:
+    """What a text model reads."""
+
+    context: int = _read(_natural)
+    vocabulary: int = _read(_natural)
+    tokenizer: str = _read(_text)
 
 
 @dataclass(frozen=True)
@@ -234,15 +274,29 @@ class Card:
     name: str = _read(_text)
     arch: str = _read(_text)
     files: tuple[CardFile, ...] = _read(_list_of(_record(CardFile)))
-    input: CardInput = _read(_record(CardInput))
-    classes: CardClasses = _read(_record(CardClasses))
-    metrics: tuple[CardMetric, ...] = _read(_list_of(_record(CardMetric)))
     params: int = _read(_natural)
     license: str = _read(_text)
     source: str = _read(_text)
+    input: CardInput | None = _read(_record(CardInput), default=None)
+    classes: CardClasses | None = _read(_record(CardClasses), default=None)
+    text: CardText | None = _read(_record(CardText), default=None)
+    metrics: tuple[CardMetric, ...] = _read(_list_of(_record(CardMetric)), default=())
     default: bool = _read(_flag, default=False)
     config: Mapping[str, Any] = _read(_table, default_factory=dict, hash=False)
     prose: str = ""
+
+    def __post_init__(self) -> None:
+        if self.text is None:
+            for key in ("input", "classes", "metrics"):
+                if not getattr(self, key):
+                    raise ValueError(f"the key {key!r}, or 'text' for a text model")
+        elif self.input or self.classes or any(m.perplexity is None for m in self.metrics):
+            raise ValueError("'text' and perplexities, or 'input', 'classes' and accuracies")
+
+    @property
+    def task(self) -> str:
+        """What the weights do: "image-classification" or "text-generation"."""
+        return "text-generation" if self.text else "image-classification"
 
     @property
     def bytes(self) -> int:

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from zoo.errors import LoadError as LoadError
     from zoo.errors import NoPublishedWeights as NoPublishedWeights
     from zoo.errors import UnknownModelError as UnknownModelError
+    from zoo.errors import UnknownOption as UnknownOption
     from zoo.errors import WeightsDoNotFit as WeightsDoNotFit
     from zoo.errors import WeightsNotFound as WeightsNotFound
+    from zoo.errors import WrongTask as WrongTask
     from zoo.loading import load as load
     from zoo.registry import list_models as list_models
 
@@ -36,8 +38,10 @@ _HOME = {
         "LoadError",
         "NoPublishedWeights",
         "UnknownModelError",
+        "UnknownOption",
         "WeightsDoNotFit",
         "WeightsNotFound",
+        "WrongTask",
     ],
     # Not zoo.load: a module of that name would hide the function.
     "zoo.loading": ["load"],

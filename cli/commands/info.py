@@ -10,6 +10,7 @@ from cli.text import table
 
 if TYPE_CHECKING:
     from hub import Card
+    from hub.cards import CardMetric
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,31 +39,36 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _arch(arch: Any, cards: tuple[Card, ...]) -> list[str]:
-    lines = [
-        f"{arch.name}: family {arch.family}, made for {arch.image_size}x{arch.image_size} pixels "
-        f"and {arch.num_classes} classes"
-    ]
+    lines = [f"{arch.name}: family {arch.family}, made for {arch.config.designed_for}"]
     if not cards:
         return [*lines, "No published weights; start with --weights none."]
     rows = [
-        (card.name, f"{card.metrics[0].top1:.1f}%", "default" if card.default else "")
+        (
+            card.name,
+            card.metrics[0].value if card.metrics else "-",
+            "default" if card.default else "",
+        )
         for card in cards
     ]
-    return [*lines, "", *table(("weights", "top-1", ""), rows), "", *_card(cards[0])]
+    return [*lines, "", *table(("weights", "published result", ""), rows), "", *_card(cards[0])]
 
 
 def _card(card: Card) -> list[str]:
-    given = card.input
-    facts = [
-        ("model", card.arch),
-        ("parameters", f"{card.params:,}"),
-        ("classes", f"{card.classes.number} ({card.classes.labels})"),
-        (
-            "input",
+    facts = [("model", card.arch), ("parameters", f"{card.params:,}")]
+    if card.classes:
+        facts.append(("classes", f"{card.classes.number} ({card.classes.labels})"))
+    if card.input:
+        given = card.input
+        prepared = (
             f"shorter side to {given.resize} pixels ({given.interpolation}), central "
-            f"{given.crop}x{given.crop}",
-        ),
-        *((f"top-1 on {m.dataset}", f"{m.top1:.3f}% at {m.size} pixels") for m in card.metrics),
+            f"{given.crop}x{given.crop}"
+        )
+        facts.append(("input", prepared))
+    if card.text:
+        given_text = f"up to {card.text.context:,} of {card.text.vocabulary:,} different tokens"
+        facts.append(("input", f"{given_text} ({card.text.tokenizer} tokenizer)"))
+    facts += [
+        *((f"{_measure(m)} on {m.dataset}", _value(m)) for m in card.metrics),
         *(("file", f"{file.url or 'included: ' + str(file.packaged)}") for file in card.files),
         ("SHA-256", card.files[0].digest),
         ("licence", card.license),
@@ -72,9 +78,19 @@ def _card(card: Card) -> list[str]:
     return [card.name, *(f"  {name:<{width}}  {value}" for name, value in facts), "", card.prose]
 
 
+def _measure(metric: CardMetric) -> str:
+    return "perplexity" if metric.top1 is None else "top-1"
+
+
+def _value(metric: CardMetric) -> str:
+    if metric.top1 is None:
+        return f"{metric.perplexity:g}"
+    return f"{metric.top1:.3f}% at {metric.size} pixels"
+
+
 def _run(path: Any) -> list[str]:
     import hub
-    from zoo.loading import RUN_WEIGHTS
+    from zoo.stored import RUN_WEIGHTS
     from zoo.train.errors import NotARun
 
     file = path / RUN_WEIGHTS if path.is_dir() else path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cli.text import table
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if args.pretrained:
         rows = [_of_card(hub.get_card(name)) for name in names]
         lines = table(
-            ("weights", "top-1", "parameters", "download", "licence"),
+            ("weights", "published result", "parameters", "download", "licence"),
             [_card_cells(hub.get_card(name)) for name in names],
         )
     else:
@@ -54,14 +55,17 @@ def _of_card(card: Card) -> dict[str, Any]:
         "name": card.name,
         "model": card.arch,
         "default": card.default,
-        "top1": card.metrics[0].top1,
-        "dataset": card.metrics[0].dataset,
+        "task": card.task,
+        "metrics": [_without_blanks(asdict(metric)) for metric in card.metrics],
         "parameters": card.params,
         "bytes": card.bytes,
-        "classes": card.classes.number,
         "license": card.license,
         "source": card.source,
     }
+
+
+def _without_blanks(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _of_arch(name: str, cards: tuple[Card, ...]) -> dict[str, Any]:
@@ -69,10 +73,10 @@ def _of_arch(name: str, cards: tuple[Card, ...]) -> dict[str, Any]:
 
 
 def _card_cells(card: Card) -> tuple[str, ...]:
-    metric, download = card.metrics[0], card.files[0].url is not None
+    download = card.files[0].url is not None
     return (
         card.name,
-        f"{metric.top1:.1f}% {metric.dataset}",
+        f"{card.metrics[0].value}, {card.metrics[0].dataset}" if card.metrics else "-",
         f"{card.params / 1e6:.1f} M",
         f"{card.bytes / 1e6:.1f} MB" if download else "included",
         card.license,

@@ -29,6 +29,44 @@ def test_the_sample_is_a_card() -> None:
     assert (card.default, card.config, card.prose) == (False, {}, "A card.\n")
 
 
+TEXT_MODEL = """---
+name: tiny.text
+arch: tiny
+files: [{url: "https://host/w", format: safetensors, verified: prefix, sha256_prefix: "0123abcd"}]
+text: {context: 8, vocabulary: 50, tokenizer: letters}
+metrics: [{dataset: letters, perplexity: 2.5}]
+params: 1
+license: MIT
+source: https://host
+---
+A text model.
+"""
+
+
+def test_a_card_of_a_text_model_has_no_pictures_and_classes() -> None:
+    card = parse_card(TEXT_MODEL, "tiny.text")
+    assert (card.task, card.input, card.classes) == ("text-generation", None, None)
+    assert (card.text.context, card.metrics[0].value) == (8, "perplexity 2.5")
+    assert parse_card(TEXT, "tiny.test").task == "image-classification"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("text: {", "classes: {number: 2, labels: t}\ntext: {", "'text' and perplexities, or"),
+        ("perplexity: 2.5", "top1: 2.5, size: 3", "'text' and perplexities, or"),
+        ("perplexity: 2.5", "perplexity: 2.5, size: 3", "either top1 and size, or perplexity"),
+        ("perplexity: 2.5", "perplexity: 0.5", "in perplexity: a number from 1"),
+        ("context: 8", "context: 0", "in context: a whole number"),
+        ("text: {context: 8, vocabulary: 50, tokenizer: letters}", "", "'input', or 'text'"),
+    ],
+)
+def test_a_text_card_that_breaks_the_schema_is_refused(old: str, new: str, said: str) -> None:
+    assert old in TEXT_MODEL
+    with pytest.raises(hub.CardError, match=said):
+        parse_card(TEXT_MODEL.replace(old, new), "tiny.text")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -115,7 +153,8 @@ def test_the_prose_states_the_numbers_of_the_front_matter(name: str) -> None:
     card = SHIPPED[name]
     assert f"{card.params:,}" in card.prose
     for metric in card.metrics:
-        assert f"{metric.top1:.3f}" in card.prose or f"{metric.top1:g}" in card.prose
+        value = metric.perplexity if metric.top1 is None else metric.top1
+        assert f"{value:.3f}" in card.prose or f"{value:g}" in card.prose
 
 
 @pytest.mark.parametrize("name", SHIPPED)

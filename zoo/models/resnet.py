@@ -16,11 +16,11 @@ from typing import ClassVar
 
 import engine
 from engine import Tensor, nn
-from zoo.models.image_model import ImageModel
+from zoo.models.image_model import ImageConfig, ImageModel
 
 
 @dataclass(frozen=True)
-class ResNetConfig:
+class ResNetConfig(ImageConfig):
     """One row of the papers' tables."""
 
     depths: tuple[int, ...]  # blocks in each stage
@@ -29,8 +29,6 @@ class ResNetConfig:
     groups: int = 1  # of the 3x3 convolutions: ResNeXt's cardinality
     group_width: int = 64  # channels of a group, where the stage's width is 64
     small_images: bool = False  # section 4.2 of the paper: 3x3 stem, parameter-free shortcuts
-    num_classes: int = 1000  # of the task in the paper
-    image_size: int = 224  # side of its pictures, pixels
 
 
 def _small(depth: int) -> ResNetConfig:
@@ -167,6 +165,7 @@ class ResNet(ImageModel):
     (1, 10)
     """
 
+    key_maps: ClassVar[tuple[str, ...]] = ("torchvision",)
     classifier_name: ClassVar[str] = "fc"
 
     def __init__(
@@ -177,7 +176,7 @@ class ResNet(ImageModel):
         zero_init_residual: bool = False,
     ) -> None:
         super().__init__()
-        self.config = config
+        self.config: ResNetConfig = config
         channels = config.widths[0]
         if config.small_images:
             self.conv1 = _conv3x3(in_chans, channels)

@@ -17,7 +17,8 @@ import hub
 import zoo
 from zoo import demo
 from zoo.data import PreparedFolder, Preprocessing, prepare_folder, scan
-from zoo.loading import RUN_WEIGHTS
+from zoo.models.image_model import expect_images
+from zoo.stored import RUN_WEIGHTS
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig, default_config
 from zoo.train.curves import draw_curves
@@ -132,7 +133,7 @@ def resume(
     config = _agreed(TrainConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
     if config.threads:
         engine.set_num_threads(config.threads)
-    network = zoo.load(origin["model"], None, len(origin["classes"]))
+    network = expect_images(zoo.load(origin["model"], None, len(origin["classes"])))
     network.classes = tuple(origin["classes"])
     network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
@@ -158,7 +159,7 @@ def resume(
 def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
     """The network with a last layer for `classes` classes."""
     engine.manual_seed(seed)  # of the values that no weights set
-    return zoo.load(model, weights, classes)
+    return expect_images(zoo.load(model, weights, classes))
 
 
 def _prepare(data: str, config: TrainConfig, strict: bool, show_progress: bool) -> PreparedFolder:

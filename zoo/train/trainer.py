@@ -24,7 +24,7 @@ from engine.nn import functional as F
 from engine.optim import Scheduler, clip_grad_norm_
 from zoo.data import Batch, ImageSet, Loader
 from zoo.data.loader import epoch_batches
-from zoo.loading import RUN_WEIGHTS
+from zoo.stored import RUN_WEIGHTS
 from zoo.train.checkpoint import Checkpoint, Checkpoints
 from zoo.train.config import TrainConfig
 from zoo.train.errors import Interrupted, TrainingDiverged, quoted
