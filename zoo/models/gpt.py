@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import engine
 from engine import Tensor, nn
@@ -30,6 +30,8 @@ IGNORED = -100  # a target that counts for nothing
 @dataclass(frozen=True)
 class GPTConfig:
     """One row of the paper's table 2, or one's own."""
+
+    task: ClassVar[str] = "text-generation"
 
     layers: int  # blocks
     width: int  # C: numbers in the vector of a token
@@ -49,6 +51,11 @@ class GPTConfig:
             )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"gpt: dropout={self.dropout}; expected 0 or more and below 1")
+
+    @property
+    def designed_for(self) -> str:
+        """The context and the vocabulary, in words."""
+        return f"text of up to {self.context:,} of {self.vocab:,} different tokens"
 
 
 VARIANTS: dict[str, GPTConfig] = {
@@ -224,6 +231,8 @@ class GPT(TextModel):
     >>> model(engine.asarray([[1, 2, 3]])).shape
     (1, 3, 512)
     """
+
+    key_maps: ClassVar[tuple[str, ...]] = ("hf_gpt2",)
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__()

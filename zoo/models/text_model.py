@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine import Tensor
-from engine.nn import Module
+from zoo.models.zoo_model import ZooModel
+from zoo.text.errors import TokenizerError
 
 if TYPE_CHECKING:
     from hub import Card
@@ -26,30 +27,42 @@ class ContextTooLong(ValueError):
         self.context = context
 
 
-class TextModel(Module):
+class TextModel(ZooModel):
     """Base class of language models: (B, T) tokens -> (B, T, V) logits of the next ones.
 
-    The attributes below are set by `zoo.load`, not by the constructors.
+    `zoo.load` sets the attribute below and those of ZooModel, not the constructors.
 
     Attributes:
-        arch: name of the architecture.
-        card: the model card of its weights, or None for weights of a file and for random ones.
         tokenizer: between text and tokens.
-        source: where the weights are from: "name" (of the card, the file, or "random values") and
-            "sha256" (of the file, or None).
-        notices: what a person should know about how it was loaded.
     """
 
-    arch: str
-    card: Card | None
     tokenizer: Tokenizer
-    source: dict[str, Any]
-    notices: tuple[str, ...]
 
     @property
     def context(self) -> int:
         """Longest sequence that the model can read, tokens."""
         raise NotImplementedError(f"{type(self).__name__} has no context")
+
+    @property
+    def vocab(self) -> int:
+        """Entries of the vocabulary."""
+        raise NotImplementedError(f"{type(self).__name__} has no vocab")
+
+    def describe(self, card: Card | None, run: Mapping[str, Any]) -> None:
+        """Sets `tokenizer`: the one that the file of a run holds, else GPT-2's, or, for a
+        vocabulary too small for that, single bytes. See ZooModel.describe."""
+        from zoo.text.tokenizer import Tokenizer, byte_tokenizer, gpt2_tokenizer
+
+        if "tokenizer" in run:
+            self.tokenizer = Tokenizer.from_dict(run["tokenizer"], self.__class__.__name__)
+        elif card is not None or self.vocab >= gpt2_tokenizer().size:
+            self.tokenizer = gpt2_tokenizer()
+        else:
+            self.tokenizer = byte_tokenizer()
+        if self.tokenizer.size > self.vocab:
+            raise TokenizerError(
+                f"a tokenizer of {self.tokenizer.size} tokens for a model of {self.vocab}"
+            )
 
     def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """Sum over all targets of -log p(target), nats."""
@@ -79,3 +92,18 @@ class TextModel(Module):
         from zoo.text.generation import complete
 
         return complete(self, prompts, n, **settings)
+
+
+def expect_text(model: ZooModel) -> TextModel:
+    """The same model, known to be one of language.
+
+    Raises:
+        WrongTask: it does something else.
+    """
+    if not isinstance(model, TextModel):
+        from zoo.errors import WrongTask
+
+        raise WrongTask(
+            f"{model.arch} does not write text. To see the models that do, type: zoo list"
+        )
+    return model

@@ -225,6 +225,16 @@ def gpt2_tokenizer() -> Tokenizer:
     return _from_tables(_published_vocab(merges.decode()), _pairs(merges.decode()), "gpt2")
 
 
+@functools.cache
+def byte_tokenizer() -> Tokenizer:
+    """A token for each byte, and one for the end of a text: 257 in all.
+
+    >>> byte_tokenizer().encode("hi")
+    [104, 105]
+    """
+    return Tokenizer({bytes([value]): value for value in range(256)}, {END_OF_TEXT: 256}, "bytes")
+
+
 def _published_vocab(merges: str) -> dict[str, int]:
     """What GPT-2's vocab.json holds: the single bytes, the results of the merges, the end."""
     tokens = [*byte_letters().values(), *("".join(pair) for pair in _pairs(merges)), END_OF_TEXT]

@@ -12,7 +12,7 @@ from zoo.text.tokenizer import END_OF_TEXT, Tokenizer, from_tokenizer_json
 
 
 def train_bpe(texts: Iterable[str], size: int) -> Tokenizer:
-    """A byte-level vocabulary of at most `size` tokens, the pairs that are most frequent in `texts`.
+    """A byte-level vocabulary of at most `size` tokens: the most frequent pairs in `texts`.
 
     Args:
         texts: documents.

@@ -1,5 +1,5 @@
-"""Remakes golden_tokens.json beside this file: GPT-2's tokens of seeded_text.py, as the `tokenizers`
-library gives them for the published vocab.json and merges.txt.
+"""Remakes golden_tokens.json beside this file: GPT-2's tokens of seeded_text.py, as the library
+`tokenizers` gives them for the published vocab.json and merges.txt.
 
     python -m tests.zoo.reference.make_tokens_golden FOLDER    # that has encoder.json, vocab.bpe
 
