@@ -14,6 +14,7 @@ COMMANDS = {
     "finetune": "train a model on a folder of pictures",
     "evaluate": "measure a trained model on a folder of pictures",
     "predict": "say what is in pictures",
+    "generate": "write on from a text",
     "list": "list models and pretrained weights",
     "info": "show what is known about a model and its weights",
 }

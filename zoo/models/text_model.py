@@ -11,6 +11,7 @@ from zoo.text.errors import TokenizerError
 
 if TYPE_CHECKING:
     from hub import Card
+    from zoo.models.gpt import KVCache
     from zoo.text.generation import Completion
     from zoo.text.tokenizer import Tokenizer
 
@@ -63,6 +64,22 @@ class TextModel(ZooModel):
             raise TokenizerError(
                 f"a tokenizer of {self.tokenizer.size} tokens for a model of {self.vocab}"
             )
+
+    def new_cache(
+        self, batch: int, length: int | None = None, pads: Sequence[int] | None = None
+    ) -> KVCache:
+        """An empty cache for `batch` sequences of `length` tokens, the first `pads` padding."""
+        raise NotImplementedError(f"{type(self).__name__} has no new_cache method")
+
+    def hidden(
+        self, tokens: Tensor, pads: Sequence[int] | None = None, cache: KVCache | None = None
+    ) -> Tensor:
+        """The vectors (B, T, C) from which the logits of the tokens (B, T) are made."""
+        raise NotImplementedError(f"{type(self).__name__} has no hidden method")
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Logits of vectors: (..., C) -> (..., V)."""
+        raise NotImplementedError(f"{type(self).__name__} has no logits method")
 
     def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """Sum over all targets of -log p(target), nats."""

@@ -43,11 +43,15 @@ def results(name: str) -> dict[str, np.ndarray]:
     greedy = net.generate(
         tokens[:1], max_new_tokens=s.GREEDY, do_sample=False, pad_token_id=0
     )[:, s.LENGTH :]  # fmt: skip
+    beam = net.generate(
+        tokens[:1], max_new_tokens=s.BEAM_TOKENS, num_beams=s.BEAMS, do_sample=False, pad_token_id=0
+    )[:, s.LENGTH :]
     found = {
         "logits": logits,
         "loss": loss,
         "padded": padded[:, -1],
         "greedy": greedy,
+        "beam": beam,
         "grad_norms": torch.stack([grads[key].norm() for key in state]),
         **{f"grad/{key}": grads[key].flatten()[:64].clone() for key in s.WHOLE_GRADIENTS},
     }

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 SEED, BATCH, LENGTH, VOCAB, CONTEXT, GREEDY = 2019, 2, 11, 61, 48, 30
+BEAMS, BEAM_TOKENS = 4, 12
 PADS = (3, 0)  # of the padded batch
 # name: (layers, width, heads). Depth and heads of the published sizes, four numbers a head.
 CASES = {
