@@ -408,9 +408,9 @@ def test_the_config_of_a_run_builds_its_model(write, state: Arrays) -> None:
     assert same(zoo.load(path), thin)
 
 
-def test_a_number_of_classes_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="num_classes=0"):
-        zoo.load("resnet20", weights=None, num_classes=0)
+def test_a_number_of_classes_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="num_classes=-1"):
+        zoo.load("resnet20", weights=None, num_classes=-1)
 
 
 # ---- lists -------------------------------------------------------------------------------------
