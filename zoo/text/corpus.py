@@ -25,9 +25,6 @@ from zoo.text.errors import TextNotFound
 from zoo.text.read import Document, find_files, read_documents
 from zoo.text.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    pass
-
 _VERSION = 1  # of the layout and of the rules above; part of the names of files
 _PART = 1 << 18  # characters that are tokenised at once
 

@@ -131,6 +131,8 @@ class Terminal(Callback):
             f"{row[f'{trainer.task.unit}_per_second']:>8.1f}  "
             f"{tqdm.format_interval(row['seconds'])}{'  best' if row['best'] else ''}",
         )
+        if trainer.progress.ended:
+            self._say(trainer, f"Ended here: {trainer.progress.ended}")
 
     def on_end(self, trainer: Trainer) -> None:
         self._open.close()

@@ -35,7 +35,36 @@ class TrainConfig(LoopConfig):
         least=0,
     )
     backbone_lr: float = setting(
-        0.1, "learning rate of all but the last layer, as a fraction of lr", least=0
+        0.1, "learning rate of the layers before the last, as a fraction of lr", least=0
+    )
+    first_lr: float = setting(
+        1.0,
+        "learning rate of the first layers, as a fraction of that of the layers before the last; "
+        "geometrically in between",
+        least=0,
+        most=1,
+    )
+    thaw: str = setting(
+        "all",
+        "after the head_epochs of freeze=auto; all: train all at once; gradual: one more stage "
+        "each epoch, from the last to the first",
+        choices=("all", "gradual"),
+    )
+    norm: str = setting(
+        "train",
+        "batch norms of layers that are trained; train: by the batch, their averages follow; "
+        "frozen: by the averages of the weights that training started from",
+        choices=("train", "frozen"),
+    )
+    views: int = setting(
+        1,
+        "views of each picture whose features are computed for epochs that train the last layer "
+        "alone; the first is the one that validation sees, others are random",
+        least=1,
+        most=1000,
+    )
+    feature_cache: float = setting(
+        4.0, "GiB of disk for features to be found again by later runs; 0: none", least=0, free=True
     )
     optimizer: str = setting("adamw", "update rule", choices=("adamw", "sgd"))
     momentum: float = setting(
@@ -46,6 +75,17 @@ class TrainConfig(LoopConfig):
     )
     label_smoothing: float = setting(
         0.1, "probability spread evenly over all classes in the targets", least=0, most=0.9999
+    )
+    class_weights: str = setting(
+        "none",
+        "weights of classes in the loss; auto: the rarer the heavier, 1 on average over pictures",
+        choices=("none", "auto"),
+    )
+    sampling: str = setting(
+        "shuffle",
+        "pictures of an epoch; shuffle: each once; balanced: as many of each class, drawn with "
+        "replacement",
+        choices=("shuffle", "balanced"),
     )
     augment: str = setting(
         "auto",
@@ -58,6 +98,23 @@ class TrainConfig(LoopConfig):
     )
     flip: float = setting(
         0.5, "probability of mirroring left to right (the demo's digits: 0)", least=0, most=1
+    )
+    policy: str = setting(
+        "none",
+        "further changes of training pictures; trivial: TrivialAugment; rand: RandAugment",
+        choices=("none", "trivial", "rand"),
+    )
+    jitter: float = setting(
+        0.0, "largest change of brightness, contrast and saturation, as a fraction", least=0, most=1
+    )
+    erasing: float = setting(
+        0.0, "probability of filling a random box of a picture with noise", least=0, most=1
+    )
+    mixup: float = setting(
+        0.0, "alpha of mixup, which blends two pictures and their labels; 0: none", least=0, most=1
+    )
+    cutmix: float = setting(
+        0.0, "alpha of CutMix, which pastes a box of another picture; 0: none", least=0, most=1
     )
     size: int = setting(0, "side of the square fed to the model, pixels; 0: the model's", least=0)
     val_fraction: float = setting(

@@ -57,6 +57,21 @@ class LoopConfig:
     clip_norm: float = setting(
         5.0, "longest gradient, as the norm over all parameters; 0: no limit", least=0
     )
+    average: str = setting(
+        "none",
+        "weights to validate and keep; ema: a running mean over the steps; swa: the mean over the "
+        "ends of the last epochs; none: those of the last step",
+        choices=("none", "ema", "swa"),
+    )
+    ema_decay: float = setting(
+        0.999, "how much of the mean of average=ema each step keeps", least=0, most=0.999999
+    )
+    swa_start: float = setting(
+        0.75, "part of the epochs after which average=swa begins", least=0, most=1
+    )
+    patience: int = setting(
+        0, "epochs in a row without improvement after which the run ends; 0: never", least=0
+    )
     seed: int = setting(
         0, "of every random choice: split, order, views, new layers", least=0, most=2**63 - 1
     )

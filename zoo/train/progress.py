@@ -54,6 +54,8 @@ class Progress:
     seen: int = 0  # samples or tokens trained on in all
     train_seconds: float = 0.0  # of training steps in all
     seconds: float = 0.0  # wall time in all, over all sessions
+    averaged: int = 0  # updates of the average of weights
+    stale: int = 0  # epochs since the best one
     ended: str = ""  # why the run ends before its last epoch; empty: it does not
     best: Best | None = None
 

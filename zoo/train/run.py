@@ -261,5 +261,5 @@ def _finish(trainer: Trainer) -> Summary:
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
     with hub.atomic_file(out / "curves.png") as file:
         draw_curves(read_rows(out / "metrics.jsonl"), file, title)
-    trainer.say("\n".join(summary.lines(out)))
+    trainer.say("\n".join(summary.lines(out, trainer.task.notes())))
     return summary

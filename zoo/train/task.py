@@ -72,6 +72,9 @@ class Task(ABC):
         unit: what batches are weighed in, plural: "images" or "tokens".
         columns: of the table, between the epoch and the learning rate.
         batch_weights: how many of `unit` each batch of an epoch holds, the same in every epoch.
+        stop_if_asked: set by the loop; to be called now and then by a long `start_epoch`. It
+            raises when the run shall stop.
+        show_progress: whether bars may be drawn on the error stream; set by the loop.
 
     >>> Trainer(PictureTask(model, train, val, config), config, out, origin={}).fit()
     ... # doctest: +SKIP
@@ -82,6 +85,8 @@ class Task(ABC):
 
     model: Module
     batch_weights: Sequence[int]
+    stop_if_asked: Callable[[], None] = staticmethod(lambda: None)
+    show_progress: bool = False
 
     @abstractmethod
     def make_optimizer(self) -> Optimizer:
@@ -121,6 +126,16 @@ class Task(ABC):
         Raises:
             CannotSave: with the system's reason.
         """
+
+    def refresh(self, stop_if_asked: Callable[[], None]) -> None:
+        """Called before `evaluate` where the model has a mean of weights of far-apart steps, to
+        measure anew what does not average, such as the statistics of batch norms. Draws no random
+        numbers of the engine; calls `stop_if_asked` now and then, which raises to stop."""
+        return None
+
+    def notes(self) -> list[str]:
+        """What a person should know of how the run went, one string a line."""
+        return []
 
     def tensors(self) -> Mapping[str, Any]:
         """What a checkpoint keeps of the model, by name."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import engine
 from engine.optim import Scheduler, clip_grad_norm_
 from zoo.stored import RUN_WEIGHTS
+from zoo.train.average import WeightAverage, full_state, replaced_state
 from zoo.train.callbacks import Callback, LogCallback, Terminal
 from zoo.train.checkpoint import Checkpoint, Checkpoints
 from zoo.train.errors import Interrupted, TrainingDiverged, quoted
@@ -30,6 +32,15 @@ from zoo.train.task import Evaluation, Task
 
 if TYPE_CHECKING:
     from engine.nn import Module
+
+
+# Epochs on features that are there already take milliseconds: a checkpoint after each would take
+# most of the time. The time between two has no influence on what comes out.
+_SAVE_SECONDS = 5.0
+
+
+class _Halt(Exception):
+    """Validation shall stop."""
 
 
 @dataclass
@@ -65,6 +76,11 @@ class Trainer:
         steps_per_epoch = -(-len(self.task.batch_weights) // self.config.accumulation)
         self.total_steps = steps_per_epoch * self.config.epochs
         self.scheduler = Scheduler(self.optimizer, self.task.make_schedule(steps_per_epoch))
+        self._saved = 0.0  # when the last checkpoint was written
+        self._unsaved_best: dict[str, Any] | None = None
+        self.average: WeightAverage | None = None
+        if self.config.average != "none":
+            self.average = WeightAverage(self.model, self.config.average, self.config.ema_decay)
         self._told: list[Callback] = [
             LogCallback(self.out / "metrics.jsonl"),
             Terminal(self.show_progress),
@@ -84,6 +100,8 @@ class Trainer:
         )
         self.scheduler.load_state_dict(checkpoint.state["scheduler"])
         self.progress = Progress.from_dict(checkpoint.state["progress"])
+        if self.average is not None:
+            self.average.load(checkpoint.tensors("average"), self.progress.averaged)
         engine.set_rng_state(checkpoint.state["rng"])
 
     def fit(self) -> Progress:
@@ -96,6 +114,8 @@ class Trainer:
         """
         p = self.progress
         self._started = time.perf_counter() - p.seconds
+        self.task.stop_if_asked = self._stop_if_asked
+        self.task.show_progress = self.show_progress
         started: list[Callback] = []
         try:
             with StopRequest() as self._stop, self.task:
@@ -150,6 +170,8 @@ class Trainer:
         p.step += 1
         if math.isfinite(norm):
             self.optimizer.step()
+            if self.average is not None and self.average.kind == "ema":
+                self.average.update()
             p.add(sums, weight)
             p.skipped_in_a_row = 0
         else:
@@ -172,21 +194,54 @@ class Trainer:
         }
         self._tell("on_step", row)
         if p.skipped_in_a_row == config.max_bad_steps:
+            self._save_best()
             raise self._diverged(lr)
 
     def _finish_epoch(self) -> None:
         """Validate, keep the weights if they are the best so far, save, and move on."""
-        p = self.progress
+        p, config = self.progress, self.config
         self._tell("on_validation")
-        found = self.task.evaluate(lambda _: self._stop_if_asked())
-        best = Best.of(p.epoch + 1, p.step, found)
-        improved = best.beats(p.best)
-        if improved:
-            p.best = best
-            self.task.save_weights(self.out / RUN_WEIGHTS, self.origin, best)
+        try:
+            found, improved = self._validate()
+        except _Halt:
+            self._stop_if_asked()  # here, where the model has its own weights again
+            raise
+        p.stale = 0 if improved else p.stale + 1
+        if config.patience and p.stale >= config.patience:
+            self.end_early(f"no improvement for {p.stale} epochs")
         self._tell("on_epoch", self._epoch_row(found, improved))
         p.next_epoch()
-        self._save()
+        over = p.epoch == config.epochs or p.ended
+        if over or time.perf_counter() - self._saved > _SAVE_SECONDS:
+            self._save()
+
+    def _validate(self) -> tuple[Evaluation, bool]:
+        """How good the weights are, or their average, and whether they are the best so far; those
+        are kept."""
+        p, average = self.progress, self.average
+        first = math.floor(self.config.swa_start * self.config.epochs)
+        swa = average is not None and average.kind == "swa" and p.epoch >= first
+        if average is not None and swa and average.count <= p.epoch - first:
+            average.update()  # unless a stopped validation has done so before
+        with average.applied() if average is not None else nullcontext():
+            if swa:
+                self.task.refresh(self._halt_if_asked)
+            found = self.task.evaluate(lambda _: self._halt_if_asked())
+            best = Best.of(p.epoch + 1, p.step, found)
+            improved = best.beats(p.best)
+            if improved:
+                p.best = best
+                self._unsaved_best = full_state(self.model)
+        return found, improved
+
+    def _save_best(self) -> None:
+        """Write the best weights, if they are not on the disk yet."""
+        if self._unsaved_best is None:
+            return
+        assert self.progress.best is not None
+        with replaced_state(self.model, self._unsaved_best):
+            self.task.save_weights(self.out / RUN_WEIGHTS, self.origin, self.progress.best)
+        self._unsaved_best = None
 
     def _epoch_row(self, found: Evaluation, improved: bool) -> dict[str, Any]:
         p = self.progress
@@ -206,13 +261,15 @@ class Trainer:
 
     def _save(self) -> None:
         """Write a checkpoint from which `restore` goes on exactly here."""
-        self.progress.seconds = time.perf_counter() - self._started
+        p = self.progress
+        p.seconds = time.perf_counter() - self._started
+        self._save_best()  # first: a checkpoint that knows of them must find them
         self._tell("on_save")
         optimizer = self.optimizer.state_dict()
         state = {
             "origin": self.origin,
             "config": self.config.to_dict(),
-            "progress": asdict(self.progress),
+            "progress": asdict(p),
             "rng": engine.get_rng_state(),
             "optimizer": {k: v for k, v in optimizer.items() if k != "state"},
             "scheduler": self.scheduler.state_dict(),
@@ -220,7 +277,12 @@ class Trainer:
         tensors = {f"model/{name}": t for name, t in self.task.tensors().items()}
         for name, slots in optimizer["state"].items():
             tensors |= {f"optimizer/{name}/{slot}": t for slot, t in slots.items()}
-        self.checkpoints.save(self.progress.epoch, self.progress.step, tensors, state)
+        if self.average is not None:
+            p.averaged = self.average.count
+            state["progress"] = asdict(p)
+            tensors |= {f"average/{name}": t for name, t in self.average.tensors().items()}
+        self.checkpoints.save(p.epoch, p.step, tensors, state)
+        self._saved = time.perf_counter()
 
     def _tell(self, event: str, *facts: Any) -> None:
         for callback in self._told:
@@ -234,6 +296,10 @@ class Trainer:
                 f"{self.progress.step} of {self.total_steps}; everything is saved.\n"
                 f"To go on, type: zoo finetune --resume {quoted(self.out)}"
             )
+
+    def _halt_if_asked(self) -> None:
+        if self._stop.requested:
+            raise _Halt
 
     def _diverged(self, lr: float) -> TrainingDiverged:
         p, last = self.progress, self.checkpoints.newest_path()
