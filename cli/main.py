@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from cli.errors import EXIT_USAGE, report
 
 COMMANDS = {
-    "finetune": "train a model on a folder of pictures",
-    "evaluate": "measure a trained model on a folder of pictures",
+    "finetune": "train a model on your own pictures or text",
+    "train": "train a language model from random weights",
+    "evaluate": "measure a trained model on pictures or text",
     "predict": "say what is in pictures",
     "generate": "write on from a text",
     "list": "list models and pretrained weights",
