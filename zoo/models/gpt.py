@@ -68,7 +68,7 @@ VARIANTS: dict[str, GPTConfig] = {
     "gpt_nano": GPTConfig(3, 48, 3, context=64, vocab=512, dropout=0.0),
     "gpt_tiny": GPTConfig(4, 160, 5, context=128, vocab=2048, dropout=0.0),
     "gpt_small": GPTConfig(6, 384, 6, context=256, vocab=8192),
-    "gpt_shakespeare": GPTConfig(4, 160, 5, context=128, vocab=2048, dropout=0.0),
+    "gpt_shakespeare": GPTConfig(3, 128, 4, context=256, vocab=2048, dropout=0.0),
 }
 
 

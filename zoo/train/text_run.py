@@ -275,8 +275,8 @@ class _Samples(Callback):
 
     def on_epoch(self, trainer: Trainer, row: dict[str, Any]) -> None:
         seed = getattr(trainer.config, "seed", 0)
-        row["sample"] = sample_of(trainer.model, trainer.origin["prompt"], seed)  # type: ignore[arg-type]
-        trainer.say(_shown(row["sample"]))
+        network = expect_text(trainer.model)  # type: ignore[arg-type]
+        trainer.say(_shown(sample_of(network, trainer.origin["prompt"], seed)))
 
 
 def _shown(sample: str) -> str:
