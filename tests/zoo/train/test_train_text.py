@@ -54,6 +54,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_HOME", str(tmp_path / "zoo-home"))
 
 
+@pytest.fixture(autouse=True)
+def no_drawing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes longer than these runs do: one test that has "draws" in its name does it."""
+    if "draws" not in request.node.name:
+        monkeypatch.setattr(
+            "zoo.train.text_report.draw_text_curves", lambda rows, file, title: None
+        )
+
+
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     path = tmp_path / "book.txt"
@@ -140,7 +149,9 @@ def test_tokens_per_step_become_batches() -> None:
         TextConfig().fitted(128)
 
 
-def test_training_lowers_the_loss_and_leaves_a_model_that_loads(tmp_path: Path, book: Path) -> None:
+def test_training_lowers_the_loss_draws_and_leaves_a_model_that_loads(
+    tmp_path: Path, book: Path
+) -> None:
     said: list[str] = []
     summary = finetune_text(
         "gpt_nano", book, out=tmp_path / "run", say=said.append, **{**SETTINGS, "epochs": 4}
@@ -359,9 +370,7 @@ def test_a_run_with_adapters_leaves_both(tmp_path: Path, book: Path) -> None:
 def test_perplexity_is_that_of_all_tokens_however_they_are_batched() -> None:
     model = tiny().to(engine.float64)
     tokens = Tokens(np.random.default_rng(0).integers(0, 257, 50))
-    found = [
-        text_loss(model, tokens, length=16, stride=16, batch_size=size) for size in (1, 2, 5)
-    ]
+    found = [text_loss(model, tokens, length=16, stride=16, batch_size=size) for size in (1, 2, 5)]
     assert [count for _, count in found] == [49] * 3
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
     assert found[0][0] == pytest.approx(found[2][0], rel=1e-12)
