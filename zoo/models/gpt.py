@@ -333,8 +333,8 @@ class GPT(TextModel):
         ()
         """
         hidden = self.hidden(tokens).reshape((-1, self.config.width))  # (B T, C)
-        return F.cross_entropy(
-            self.logits(hidden), targets.reshape((-1,)), ignore_index=IGNORED, reduction="sum"
+        return F.linear_cross_entropy(
+            hidden, self.wte.weight, targets.reshape((-1,)), ignore_index=IGNORED, reduction="sum"
         )
 
 
