@@ -12,9 +12,11 @@ from typing import Any
 from cli.errors import EXIT_USAGE, report
 
 COMMANDS = {
-    "finetune": "train a model on a folder of pictures",
-    "evaluate": "measure a trained model on a folder of pictures",
+    "finetune": "train a model on your own pictures or text",
+    "train": "train a language model from random weights",
+    "evaluate": "measure a trained model on pictures or text",
     "predict": "say what is in pictures",
+    "generate": "write on from a text",
     "list": "list models and pretrained weights",
     "export": "write a model as files of other programs",
     "info": "show what is known about a model and its weights",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Modules of zoo.models; each has VARIANTS (configurations by name) and build(variant, ...), which
 # returns a ZooModel.
-FAMILIES = ("resnet", "vgg")
+FAMILIES = ("resnet", "vgg", "gpt")
 
 
 class Config(Protocol):

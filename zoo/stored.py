@@ -90,6 +90,7 @@ def _from_card(card: hub.Card) -> Stored:
         card=card,
         key_map=found.file.key_map,
         arch=card.arch,
+        run=run_facts(found.path),
     )
 
 

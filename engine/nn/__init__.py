@@ -122,6 +122,7 @@ from engine.nn.pooling_nd import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from engine.nn.quantized import QuantizedLinear
 from engine.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from engine.nn.resize import (
     ChannelShuffle,
@@ -243,6 +244,7 @@ __all__ = [
     "PixelShuffle",
     "PixelUnshuffle",
     "PoissonNLLLoss",
+    "QuantizedLinear",
     "RMSNorm",
     "RNN",
     "RNNCell",

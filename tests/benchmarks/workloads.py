@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.benchmarks import tensors
+from tests.benchmarks import language, tensors
 from tests.benchmarks.workload import Work, Workload
 
 
@@ -220,5 +220,6 @@ WORKLOADS = [
     _overhead("torch"),
     _mlp(1),
     _mlp(16),
+    *language.ROWS,
     *tensors.ROWS,
 ]

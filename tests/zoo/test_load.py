@@ -441,6 +441,8 @@ def test_every_card_is_of_a_known_architecture_with_its_size() -> None:
         assert model.num_parameters == card.params, card.name
         if card.classes:
             assert model.get_classifier().out_features == card.classes.number, card.name
+        if card.text:
+            assert (model.context, model.vocab) == (card.text.context, card.text.vocabulary)
 
 
 def test_check_name_accepts_architectures_and_cards(cards: Path) -> None:

@@ -45,13 +45,22 @@ class Batch(NamedTuple):
 
 
 def epoch_batches(
-    count: int, batch_size: int, *, training: bool, seed: int = 0, epoch: int = 0
+    count: int,
+    batch_size: int,
+    *,
+    training: bool,
+    seed: int = 0,
+    epoch: int = 0,
+    odds: NDArray[np.float64] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Which samples each batch of an epoch holds: one int64 index array per batch.
 
     In training the order is random, from (seed, epoch) alone, and a last batch of one sample is
     merged into the batch before it, because a batch norm over one sample has no variance. Otherwise
     the order is kept and every sample comes once, in batches as cut.
+
+    With `odds`, (count,) positive numbers, an epoch of training has `count` samples drawn by them,
+    some of them several times: sample i comes floor or ceil of count * odds[i] / sum(odds) times.
 
     >>> [b.tolist() for b in epoch_batches(5, 2, training=False)]
     [[0, 1], [2, 3], [4]]
@@ -62,11 +71,39 @@ def epoch_batches(
     if training:
         # Sorting uniform numbers rather than `Generator.permutation`, whose stream may change from
         # one NumPy to the next.
-        order = np.argsort(philox(seed, _ORDER_STREAM, epoch).random(count), kind="stable")
+        rng = philox(seed, _ORDER_STREAM, epoch)
+        order = np.argsort(rng.random(count), kind="stable")
+        if odds is not None:
+            order = order[_drawn(odds[order], rng)]
     starts = list(range(0, count, batch_size))
     if training and batch_size > 1 and len(starts) > 1 and count - starts[-1] == 1:
         starts.pop()
     return np.split(order, starts[1:]) if starts else []
+
+
+def occurrences(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many times each entry came before in the same array: 0 for the first time.
+
+    >>> occurrences(np.array([7, 3, 7, 7])).tolist()
+    [0, 0, 1, 2]
+    """
+    by_value = np.argsort(order, kind="stable")
+    values = order[by_value]
+    starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]]) if len(order) else by_value
+    runs = np.diff(np.r_[starts, len(order)])
+    counted = np.empty_like(order)
+    counted[by_value] = np.arange(len(order)) - np.repeat(starts, runs)
+    return counted
+
+
+def _drawn(odds: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """len(odds) positions, each with a frequency of its odds, in random order: one comb of equal
+    teeth over the odds laid end to end (systematic sampling)."""
+    count = len(odds)
+    ends = np.cumsum(odds) / odds.sum()
+    teeth = (np.arange(count) + rng.random()) / count
+    drawn = np.minimum(np.searchsorted(ends, teeth, side="right"), count - 1)
+    return drawn[np.argsort(rng.random(count), kind="stable")].astype(np.int64)
 
 
 class Loader:
@@ -80,6 +117,7 @@ class Loader:
         seed: of the order and of the augmentation, 0 to 2**64 - 1.
         threads: that decode and resize; None takes one per CPU, at most 8.
         prefetch: batches prepared ahead of the one in use.
+        odds: how often each picture shall come in training; see `epoch_batches`.
         cache_bytes: memory for pictures whose deterministic part is done (decoded, and resized
             where the transform allows), so that later epochs need not decode them again; 0: none.
 
@@ -101,6 +139,7 @@ class Loader:
         seed: int = 0,
         threads: int | None = None,
         prefetch: int = 2,
+        odds: NDArray[np.float64] | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
         threads = default_threads() if threads is None else threads
@@ -121,6 +160,7 @@ class Loader:
         self.seed = seed
         self.threads = threads
         self.prefetch = prefetch
+        self.odds = odds
         self._cache = _Cache(cache_bytes)
         self._running: weakref.WeakSet[Generator[Batch, None, None]] = weakref.WeakSet()
 
@@ -162,12 +202,18 @@ class Loader:
             training=self.training,
             seed=self.seed,
             epoch=epoch,
-        )[start_batch:]
+            odds=self.odds,
+        )
+        repeats = np.split(
+            occurrences(np.concatenate(plan)), np.cumsum([len(b) for b in plan])[:-1]
+        )
         chunk = min(max(self.batch_size // (4 * self.threads), 1), _LARGEST_CHUNK)
 
         def chunks() -> Iterator[_Chunk]:
-            for indices in plan:
-                batch = _Pending(indices, epoch)
+            for indices, repeat in list(zip(plan, repeats, strict=True))[start_batch:]:
+                # A picture that comes again in an epoch is another view: it counts as if further
+                # copies of the whole set followed the set.
+                batch = _Pending(indices, indices + repeat * len(self.images), epoch)
                 for start in range(0, len(indices), chunk):
                     yield _Chunk(batch, start, min(start + chunk, len(indices)))
 
@@ -188,7 +234,7 @@ class Loader:
         for row in range(chunk.start, chunk.stop):
             index = int(batch.indices[row])
             try:
-                view = self._view(index, batch.epoch)
+                view = self._view(index, int(batch.samples[row]), batch.epoch)
                 batch.allocate(view.shape)[row] = view
             except (DataError, MemoryError):
                 raise
@@ -196,13 +242,13 @@ class Loader:
                 raise LoaderError(f"{self.images.name(index)}: {error}") from error
         return chunk
 
-    def _view(self, index: int, epoch: int) -> NDArray[np.uint8]:
+    def _view(self, index: int, sample: int, epoch: int) -> NDArray[np.uint8]:
         prepared = self._cache.get(index)
         if prepared is None:
             image = self.images.load(index, min_side=self.transform.min_side)
             prepared = self.transform.prepare(image)
             self._cache.offer(index, prepared)
-        return self.transform.draw(prepared, sample_rng(self.seed, epoch, index))
+        return self.transform.draw(prepared, sample_rng(self.seed, epoch, sample))
 
 
 def to_tensor(images: NDArray[np.uint8]) -> Any:
@@ -220,8 +266,9 @@ def to_tensor(images: NDArray[np.uint8]) -> Any:
 class _Pending:
     """A batch being filled. Its array is made by the first picture, which knows the size."""
 
-    def __init__(self, indices: NDArray[np.int64], epoch: int) -> None:
+    def __init__(self, indices: NDArray[np.int64], samples: NDArray[np.int64], epoch: int) -> None:
         self.indices = indices
+        self.samples = samples  # numbers of the random streams
         self.epoch = epoch
         self.images: NDArray[np.uint8] | None = None
         self._lock = threading.Lock()

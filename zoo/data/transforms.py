@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.data.policies import POLICIES, apply_policy, erase, jitter_colours
+
 if TYPE_CHECKING:
     from PIL import Image
 
@@ -183,7 +185,9 @@ class TrainAugmentation:
     kind "shift": the preprocessed square moved by up to `shift` pixels each way, its edge pixels
     repeated (He et al., 2015, section 4.2, which pads with the mean), for small pictures.
     kind "none": the preprocessed square itself.
-    Each is then mirrored left to right with probability `hflip`; 0 for text and digits.
+    Each is then mirrored left to right with probability `hflip`; 0 for text and digits. At last
+    colours are jittered, a policy is applied and a box erased, where these are asked for; see
+    `zoo.data.policies`.
 
     >>> augmentation = TrainAugmentation(Preprocessing(size=32, resize=32), kind="shift", hflip=0)
     >>> augmentation.apply(image, sample_rng(seed=0, epoch=0, index=5)).shape   # doctest: +SKIP
@@ -196,6 +200,9 @@ class TrainAugmentation:
     ratio: tuple[float, float] = (3 / 4, 4 / 3)  # narrowest and widest box, width / height
     hflip: float = 0.5  # probability of mirroring
     shift: int = 4  # largest move of kind "shift", pixels
+    policy: str = "none"  # "none", "trivial" or "rand"
+    jitter: float = 0.0  # of brightness, contrast and saturation: largest change, as a fraction
+    erasing: float = 0.0  # probability of filling a random box with noise
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
@@ -210,6 +217,11 @@ class TrainAugmentation:
             object.__setattr__(self, key, pair)
         if not 0 <= self.hflip <= 1:
             raise ValueError(f"augmentation: hflip={self.hflip}; expected a probability, 0 to 1")
+        if self.policy not in POLICIES:
+            raise ValueError(f"augmentation: policy={self.policy!r}; expected one of {POLICIES}")
+        for key in ("jitter", "erasing"):
+            if not 0 <= getattr(self, key) <= 1:
+                raise ValueError(f"augmentation: {key}={getattr(self, key)}; expected 0 to 1")
         if self.shift < 0:
             raise ValueError(f"augmentation: shift={self.shift}; expected pixels, 0 or more")
 
@@ -237,7 +249,14 @@ class TrainAugmentation:
             view = self._shifted(np.asarray(prepared), rng)
         else:
             view = np.asarray(prepared)
-        return view[:, ::-1] if mirrored else view
+        view = view[:, ::-1] if mirrored else view
+        if self.jitter or self.policy != "none":
+            from PIL import Image
+
+            picture = Image.fromarray(np.ascontiguousarray(view))
+            picture = jitter_colours(picture, self.jitter, rng) if self.jitter else picture
+            view = np.asarray(apply_policy(picture, self.policy, rng))
+        return erase(view, self.erasing, rng) if self.erasing else view
 
     def apply(self, image: Image.Image, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Upright RGB picture to a random (size, size, 3) uint8 view."""

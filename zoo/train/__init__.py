@@ -11,17 +11,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zoo.train.callbacks import Callback
     from zoo.train.config import FINE_TUNING, FROM_SCRATCH, TrainConfig
     from zoo.train.errors import TrainError
     from zoo.train.inference import evaluate, predict
+    from zoo.train.picture_task import PictureTask
     from zoo.train.report import Summary
     from zoo.train.run import finetune, resume
+    from zoo.train.task import Task
     from zoo.train.trainer import Trainer
 
 _HOMES = {
+    "Callback": "callbacks",
     "FINE_TUNING": "config",
     "FROM_SCRATCH": "config",
+    "PictureTask": "picture_task",
     "Summary": "report",
+    "Task": "task",
     "TrainConfig": "config",
     "TrainError": "errors",
     "Trainer": "trainer",
@@ -32,9 +38,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "Callback",
     "FINE_TUNING",
     "FROM_SCRATCH",
+    "PictureTask",
     "Summary",
+    "Task",
     "TrainConfig",
     "TrainError",
     "Trainer",

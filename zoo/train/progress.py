@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from zoo.train.task import Evaluation, Sums
 
 
 @dataclass
 class Best:
-    """The epoch whose weights are kept: highest accuracy, then lowest loss, then earliest."""
+    """The epoch whose weights are kept; what `Evaluation.order` says, then the earliest.
 
-    epoch: int  # counted from 1
+    Attributes:
+        epoch: counted from 1.
+        step: steps done by its end.
+        metrics, order, details: see `Evaluation`.
+    """
+
+    epoch: int
     step: int
-    val_accuracy: float
-    val_loss: float
-    per_class: list[tuple[int, int]]  # (right, all) validation pictures of each class
+    metrics: dict[str, float]
+    order: list[float]
+    details: Any = None
+
+    @classmethod
+    def of(cls, epoch: int, step: int, found: Evaluation) -> Best:
+        """The best so far, as an evaluation found it."""
+        return cls(epoch, step, dict(found.metrics), list(found.order), found.details)
 
     def beats(self, other: Best | None) -> bool:
-        """Whether these weights should replace `other`'s. A loss that is not finite never wins
+        """Whether these weights should replace `other`'s. A value that is not finite never wins
         over one that is."""
-        if other is None:
-            return True
-        loss, other_loss = (
-            b.val_loss if math.isfinite(b.val_loss) else math.inf for b in (self, other)
-        )
-        return (-self.val_accuracy, loss) < (-other.val_accuracy, other_loss)
+        return other is None or self._finite_order() < other._finite_order()
+
+    def _finite_order(self) -> list[float]:
+        return [value if math.isfinite(value) else math.inf for value in self.order]
 
 
 @dataclass
@@ -35,21 +46,36 @@ class Progress:
     step: int = 0  # optimizer steps tried, skipped ones included
     epoch: int = 0  # epochs completed
     batch: int = 0  # batches of the current epoch that are done
-    loss_sum: float = 0.0  # cross-entropy over this epoch's samples, nats
-    correct: int = 0  # of this epoch's samples
-    samples: int = 0  # of this epoch whose loss was finite
+    loss_sum: float = 0.0  # over this epoch's samples or tokens
+    counts: dict[str, float] = field(default_factory=dict)  # other sums of this epoch, by name
+    weight: int = 0  # samples or tokens of this epoch whose loss was finite
     skipped: int = 0  # steps skipped in all, for a loss or gradient that is not finite
     skipped_in_a_row: int = 0
-    images: int = 0  # trained on in all
+    seen: int = 0  # samples or tokens trained on in all
     train_seconds: float = 0.0  # of training steps in all
     seconds: float = 0.0  # wall time in all, over all sessions
+    averaged: int = 0  # updates of the average of weights
+    stale: int = 0  # epochs since the best one
+    ended: str = ""  # why the run ends before its last epoch; empty: it does not
     best: Best | None = None
+
+    def add(self, sums: Sums, weight: int) -> None:
+        """Count a step whose loss was finite."""
+        self.loss_sum += sums.loss
+        for name, count in sums.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        self.weight += weight
+
+    def sums(self) -> Sums:
+        """What was counted in this epoch."""
+        return Sums(self.loss_sum, counts=dict(self.counts))
 
     def next_epoch(self) -> None:
         """Move on to the start of the following epoch."""
         self.epoch += 1
-        self.batch = self.correct = self.samples = 0
+        self.batch = self.weight = 0
         self.loss_sum = 0.0
+        self.counts = {}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Progress:

@@ -45,8 +45,9 @@ class Summary:
         """The text of `summary.json`."""
         return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
 
-    def lines(self, out: Path) -> list[str]:
-        """The report for people, one string a line; `out` goes into the next commands."""
+    def lines(self, out: Path, notes: Sequence[str] = ()) -> list[str]:
+        """The report for people, one string a line; `out` goes into the next commands, `notes` are
+        further lines on how it went."""
         right, count = map(sum, zip(*self.class_accuracy, strict=True))
         lines = [
             "",
@@ -55,6 +56,7 @@ class Summary:
             *class_table(self.classes, self.class_accuracy),
             f"Took {duration(self.seconds)}, {self.images_per_second:.1f} images/s, "
             f"at most {self.peak_memory_bytes / 2**20:.0f} MiB of memory",
+            *notes,
         ]
         if self.skipped_steps:
             lines.append(f"Skipped {self.skipped_steps} steps: loss or gradients were not finite")

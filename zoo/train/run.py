@@ -26,6 +26,7 @@ from zoo.train.errors import DataChanged, NothingToResume, SettingsConflict, quo
 from zoo.train.log import read_rows
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
+from zoo.train.picture_task import PictureTask
 from zoo.train.report import Summary
 from zoo.train.trainer import Trainer
 
@@ -216,7 +217,8 @@ def _trainer(
     say: Say,
     show_progress: bool,
 ) -> Trainer:
-    return Trainer(network, prepared.train, prepared.val, config, out, origin, say, show_progress)
+    task = PictureTask(network, prepared.train, prepared.val, config)
+    return Trainer(task, config, out, origin, say, show_progress)
 
 
 def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
@@ -242,16 +244,16 @@ def _finish(trainer: Trainer) -> Summary:
     best = done.best
     assert best is not None  # there is at least one epoch
     summary = Summary(
-        val_accuracy=best.val_accuracy,
-        val_loss=best.val_loss,
+        val_accuracy=best.metrics["val_accuracy"],
+        val_loss=best.metrics["val_loss"],
         epochs=done.epoch,
         best_epoch=best.epoch,
         seconds=done.seconds,
-        images_per_second=done.images / done.train_seconds,
+        images_per_second=done.seen / done.train_seconds,
         peak_memory_bytes=peak_memory_bytes(),
         skipped_steps=done.skipped,
-        classes=tuple(trainer.model.classes),
-        class_accuracy=tuple(best.per_class),
+        classes=tuple(trainer.origin["classes"]),
+        class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
         weights_sha256=hub.sha256_file(out / RUN_WEIGHTS),
     )
     with hub.atomic_file(out / "summary.json") as file:
@@ -259,5 +261,5 @@ def _finish(trainer: Trainer) -> Summary:
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
     with hub.atomic_file(out / "curves.png") as file:
         draw_curves(read_rows(out / "metrics.jsonl"), file, title)
-    trainer.say("\n".join(summary.lines(out)))
+    trainer.say("\n".join(summary.lines(out, trainer.task.notes())))
     return summary

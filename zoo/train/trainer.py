@@ -1,52 +1,46 @@
 """The training loop, the only one.
 
-Everything that a run does follows from its configuration, its pictures and its starting weights:
-the order of pictures and their random views from (seed, epoch, sample), the learning rate from the
-step, what is frozen from the epoch. `Progress` and the tensors are all the state there is, so a run
-that is stopped anywhere and resumed ends with the same weights, bit for bit.
+Everything that a run does follows from its configuration, its data and its starting weights: the
+batches of an epoch from (seed, epoch, number), the learning rate from the step, what is frozen from
+the epoch. `Progress` and the tensors are all the state there is, so a run that is stopped anywhere
+and resumed ends with the same weights, bit for bit. What is in a batch, what is descended and what
+is measured is the business of a `Task`; who is told of it, that of callbacks.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import engine
-from engine.nn import functional as F
 from engine.optim import Scheduler, clip_grad_norm_
-from zoo.data import Batch, ImageSet, Loader
-from zoo.data.loader import epoch_batches
 from zoo.stored import RUN_WEIGHTS
+from zoo.train.average import WeightAverage, full_state, replaced_state
+from zoo.train.callbacks import Callback, LogCallback, Terminal
 from zoo.train.checkpoint import Checkpoint, Checkpoints
-from zoo.train.config import TrainConfig
 from zoo.train.errors import Interrupted, TrainingDiverged, quoted
-from zoo.train.inference import evaluate, forward
-from zoo.train.log import MetricsLog
-from zoo.train.metrics import Tally
-from zoo.train.parts import (
-    augmentation,
-    freeze_for_epoch,
-    make_optimizer,
-    make_schedule,
-    set_training_mode,
-)
+from zoo.train.loop_config import LoopConfig
 from zoo.train.progress import Best, Progress
-from zoo.train.saved import save_weights
 from zoo.train.stop import StopRequest
+from zoo.train.task import Evaluation, Task
 
 if TYPE_CHECKING:
-    from zoo.models.image_model import ImageModel
+    from engine.nn import Module
 
 
-_TABLE_HEAD = "epoch    train loss  train acc    val loss  val acc        lr  images/s     time"
+# Epochs on features that are there already take milliseconds: a checkpoint after each would take
+# most of the time. The time between two has no influence on what comes out.
+_SAVE_SECONDS = 5.0
+
+
+class _Halt(Exception):
+    """Validation shall stop."""
 
 
 @dataclass
@@ -54,56 +48,60 @@ class Trainer:
     """Trains a model and keeps what it learned.
 
     Args:
-        model: with `preprocessing` and `classes` set; its weights are the starting point.
-        train, val: pictures, with the classes of the model.
+        task: what is trained; the weights of its model are the starting point.
         config: how to train.
         out: an existing folder; gets `model.safetensors`, `last/` and `metrics.jsonl`.
         origin: facts on the run that do not change (model name, source of the weights, data, ...),
             plain JSON values; stored with every checkpoint.
         say: called with each line that a person should see.
         show_progress: draw a progress bar on the error stream, where that is a terminal.
+        callbacks: told what happens, after the log and the terminal; see `zoo.train.callbacks`.
 
-    >>> Trainer(model, train, val, TrainConfig(), out, origin={}).fit()     # doctest: +SKIP
+    >>> Trainer(task, TrainConfig(), out, origin={}).fit()     # doctest: +SKIP
     """
 
-    model: ImageModel
-    train: ImageSet
-    val: ImageSet
-    config: TrainConfig
+    task: Task
+    config: LoopConfig
     out: Path
     origin: dict[str, Any]
     say: Callable[[str], None] = print
     show_progress: bool = False
+    callbacks: Sequence[Callback] = ()
     progress: Progress = field(default_factory=Progress, init=False)
+    step_weight: int = field(default=0, init=False)  # samples or tokens of the latest step
 
     def __post_init__(self) -> None:
-        config, preprocessing = self.config, self.model.preprocessing
-        self.optimizer = make_optimizer(self.model, config)
+        self.optimizer = self.task.make_optimizer()
         self.checkpoints = Checkpoints(self.out / "last")
-        sizes = epoch_batches(len(self.train), config.batch_size, training=True)
-        self._batch_sizes = [len(batch) for batch in sizes]
-        steps_per_epoch = -(-len(sizes) // config.accumulation)
-        self.total_steps = steps_per_epoch * config.epochs
-        self.scheduler = Scheduler(self.optimizer, make_schedule(config, self.total_steps))
-        threads = config.threads or None
-        self._train_loader = Loader(
-            self.train,
-            augmentation(config, preprocessing),
-            config.batch_size,
-            training=True,
-            seed=config.seed,
-            threads=threads,
-        )
-        self._val_loader = Loader(self.val, preprocessing, config.batch_size, threads=threads)
+        steps_per_epoch = -(-len(self.task.batch_weights) // self.config.accumulation)
+        self.total_steps = steps_per_epoch * self.config.epochs
+        self.scheduler = Scheduler(self.optimizer, self.task.make_schedule(steps_per_epoch))
+        self._saved = 0.0  # when the last checkpoint was written
+        self._unsaved_best: dict[str, Any] | None = None
+        self.average: WeightAverage | None = None
+        if self.config.average != "none":
+            self.average = WeightAverage(self.model, self.config.average, self.config.ema_decay)
+        self._told: list[Callback] = [
+            LogCallback(self.out / "metrics.jsonl"),
+            Terminal(self.show_progress),
+            *self.callbacks,
+        ]
+
+    @property
+    def model(self) -> Module:
+        """What is trained."""
+        return self.task.model
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over the state of a checkpoint that the same model and configuration wrote."""
-        self.model.load_state_dict(checkpoint.tensors("model"))
+        """Take over the state of a checkpoint that the same task and configuration wrote."""
+        self.task.load_tensors(checkpoint.tensors("model"))
         self.optimizer.load_state_dict(
             {**checkpoint.state["optimizer"], "state": checkpoint.nested("optimizer")}
         )
         self.scheduler.load_state_dict(checkpoint.state["scheduler"])
         self.progress = Progress.from_dict(checkpoint.state["progress"])
+        if self.average is not None:
+            self.average.load(checkpoint.tensors("average"), self.progress.averaged)
         engine.set_rng_state(checkpoint.state["rng"])
 
     def fit(self) -> Progress:
@@ -116,74 +114,65 @@ class Trainer:
         """
         p = self.progress
         self._started = time.perf_counter() - p.seconds
-        self._log = MetricsLog(self.out / "metrics.jsonl")
-        self._log.keep(
-            lambda row: row["step"] <= p.step and (row["kind"] == "step" or row["epoch"] <= p.epoch)
-        )
+        self.task.stop_if_asked = self._stop_if_asked
+        self.task.show_progress = self.show_progress
+        started: list[Callback] = []
         try:
-            with StopRequest() as self._stop, self._train_loader, self._val_loader:
-                with self._open_bar() as self._bar:
-                    if p.step == 0:
-                        self._save()  # now, because a disk that cannot take it is better known now
-                    if p.epoch < self.config.epochs:
-                        self._say(_TABLE_HEAD)
-                    while p.epoch < self.config.epochs:
-                        self._train_epoch()
-                        self._finish_epoch()
+            with StopRequest() as self._stop, self.task:
+                for callback in self._told:
+                    started.append(callback)
+                    callback.on_start(self)
+                if p.step == 0:
+                    self._save()  # now, because a disk that cannot take it is better known now
+                while p.epoch < self.config.epochs and not p.ended:
+                    self._train_epoch()
+                    self._finish_epoch()
         finally:
-            self._log.close()
+            for callback in reversed(started):
+                callback.on_end(self)
         return p
 
-    def _open_bar(self) -> AbstractContextManager[Any]:
-        from tqdm import tqdm
-
-        return tqdm(
-            total=self.config.epochs * len(self.train),
-            initial=self.progress.epoch * len(self.train)
-            + sum(self._batch_sizes[: self.progress.batch]),
-            unit=" images",
-            dynamic_ncols=True,
-            leave=False,
-            disable=None if self.show_progress else True,
-        )
+    def end_early(self, reason: str) -> None:
+        """Let the present epoch be the last one; `reason` is kept and told."""
+        self.progress.ended = reason
 
     def _train_epoch(self) -> None:
         p, config = self.progress, self.config
-        freeze_for_epoch(self.model, config, p.epoch)
-        set_training_mode(self.model)
-        self._bar.set_description(f"epoch {p.epoch + 1}/{config.epochs}", refresh=False)
-        batches = self._train_loader.epoch(p.epoch, start_batch=p.batch)
+        self.task.start_epoch(p.epoch)
+        self._tell("on_epoch_start")
+        batches = self.task.batches(p.epoch, p.batch)
+        batch_count = len(self.task.batch_weights)
         try:
-            while p.batch < len(self._batch_sizes):
+            while p.batch < batch_count:
                 started = time.perf_counter()
                 group = list(islice(batches, config.accumulation))
                 self._step(group)
                 p.batch += len(group)
                 p.train_seconds += time.perf_counter() - started
-                if p.step % config.save_every == 0 and p.batch < len(self._batch_sizes):
+                if p.step % config.save_every == 0 and p.batch < batch_count:
                     self._save()
                 self._stop_if_asked()
         finally:
             batches.close()
 
-    def _step(self, group: list[Batch]) -> None:
+    def _step(self, group: list[Any]) -> None:
         """One step of the optimizer on the mean loss over all samples of `group`."""
         p, config = self.progress, self.config
         lr = self.scheduler.lr
-        samples = sum(len(batch.labels) for batch in group)
+        weight = sum(self.task.batch_weights[p.batch : p.batch + len(group)])
         # A batch that is not finite would spoil the running averages of batch norm as well.
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
-        tally, finite = self._backward(group, samples)
+        sums = self.task.backward(group, weight)
         norm = math.nan
-        if finite:
+        if sums.finite:
             longest = config.clip_norm or math.inf
             norm = clip_grad_norm_(self.model.parameters(), longest, error_if_nonfinite=False)
         p.step += 1
         if math.isfinite(norm):
             self.optimizer.step()
-            p.loss_sum += tally.loss_sum
-            p.correct += tally.right
-            p.samples += samples
+            if self.average is not None and self.average.kind == "ema":
+                self.average.update()
+            p.add(sums, weight)
             p.skipped_in_a_row = 0
         else:
             for buffer, before in buffers:
@@ -192,122 +181,112 @@ class Trainer:
             p.skipped_in_a_row += 1
         self.optimizer.zero_grad()
         self.scheduler.step()
-        p.images += samples
-        loss = tally.loss
-        self._log.append(
-            {
-                "kind": "step",
-                "step": p.step,
-                "epoch": p.epoch + 1,
-                "lr": lr,
-                "loss": loss,
-                "grad_norm": norm,
-                "skipped": not math.isfinite(norm),
-            }
-        )
-        self._bar.set_postfix_str(f"loss {loss:.3f}, lr {lr:.2g}", refresh=False)
-        self._bar.update(samples)
+        p.seen += weight
+        self.step_weight = weight
+        row = {
+            "kind": "step",
+            "step": p.step,
+            "epoch": p.epoch + 1,
+            "lr": lr,
+            "loss": sums.loss / weight if sums.finite else math.nan,
+            "grad_norm": norm,
+            "skipped": not math.isfinite(norm),
+        }
+        self._tell("on_step", row)
         if p.skipped_in_a_row == config.max_bad_steps:
+            self._save_best()
             raise self._diverged(lr)
-
-    def _backward(self, group: list[Batch], samples: int) -> tuple[Tally, bool]:
-        """Add up the gradients of `group`. Gives its loss and accuracy, and whether all was finite.
-
-        What is descended has smoothed targets; what is reported has not, so that training and
-        validation can be compared.
-        """
-        tally = Tally(len(self.train.classes))
-        # Each batch contributes its sum, divided by the samples of all: the mean of unequal
-        # batches' means would be another number.
-        share = engine.asarray(np.float32(1 / samples))
-        for batch in group:
-            logits = forward(self.model, batch.images, self.model.preprocessing)
-            loss = F.cross_entropy(
-                logits,
-                engine.from_numpy(batch.labels),
-                reduction="sum",
-                label_smoothing=self.config.label_smoothing,
-            )
-            tally.add(logits.detach().numpy(), batch.labels)
-            if not math.isfinite(loss.item()):
-                return tally, False
-            loss.backward(share)
-        return tally, True
 
     def _finish_epoch(self) -> None:
         """Validate, keep the weights if they are the best so far, save, and move on."""
-        p = self.progress
-        self._bar.set_description(f"epoch {p.epoch + 1}/{self.config.epochs}, validating")
-        tally = evaluate(self.model, self._val_loader, lambda _: self._stop_if_asked())
-        best = Best(p.epoch + 1, p.step, tally.accuracy, tally.loss, tally.per_class())
-        improved = best.beats(p.best)
-        if improved:
-            p.best = best
-            self._save_best()
-        self._report_epoch(tally, improved)
+        p, config = self.progress, self.config
+        self._tell("on_validation")
+        try:
+            found, improved = self._validate()
+        except _Halt:
+            self._stop_if_asked()  # here, where the model has its own weights again
+            raise
+        p.stale = 0 if improved else p.stale + 1
+        if config.patience and p.stale >= config.patience:
+            self.end_early(f"no improvement for {p.stale} epochs")
+        self._tell("on_epoch", self._epoch_row(found, improved))
         p.next_epoch()
-        self._save()
+        over = p.epoch == config.epochs or p.ended
+        if over or time.perf_counter() - self._saved > _SAVE_SECONDS:
+            self._save()
 
-    def _report_epoch(self, tally: Tally, improved: bool) -> None:
-        from tqdm import tqdm
+    def _validate(self) -> tuple[Evaluation, bool]:
+        """How good the weights are, or their average, and whether they are the best so far; those
+        are kept."""
+        p, average = self.progress, self.average
+        first = math.floor(self.config.swa_start * self.config.epochs)
+        swa = average is not None and average.kind == "swa" and p.epoch >= first
+        if average is not None and swa and average.count <= p.epoch - first:
+            average.update()  # unless a stopped validation has done so before
+        with average.applied() if average is not None else nullcontext():
+            if swa:
+                self.task.refresh(self._halt_if_asked)
+            found = self.task.evaluate(lambda _: self._halt_if_asked())
+            best = Best.of(p.epoch + 1, p.step, found)
+            improved = best.beats(p.best)
+            if improved:
+                p.best = best
+                self._unsaved_best = full_state(self.model)
+        return found, improved
 
+    def _save_best(self) -> None:
+        """Write the best weights, if they are not on the disk yet."""
+        if self._unsaved_best is None:
+            return
+        assert self.progress.best is not None
+        with replaced_state(self.model, self._unsaved_best):
+            self.task.save_weights(self.out / RUN_WEIGHTS, self.origin, self.progress.best)
+        self._unsaved_best = None
+
+    def _epoch_row(self, found: Evaluation, improved: bool) -> dict[str, Any]:
         p = self.progress
-        seen = max(p.samples, 1)  # 0 where every step was skipped
-        rate = p.images / p.train_seconds if p.train_seconds else 0.0
-        row: dict[str, Any] = {
+        seen = max(p.weight, 1)  # 0 where every step was skipped
+        return {
             "kind": "epoch",
             "epoch": p.epoch + 1,
             "step": p.step,
             "lr": self.scheduler.schedule.lr_at(p.step - 1),
             "train_loss": p.loss_sum / seen,
-            "train_accuracy": p.correct / seen,
-            "val_loss": tally.loss,
-            "val_accuracy": tally.accuracy,
+            **self.task.train_metrics(p.sums(), seen),
+            **found.metrics,
             "best": improved,
-            "images_per_second": rate,
+            f"{self.task.unit}_per_second": p.seen / p.train_seconds if p.train_seconds else 0.0,
             "seconds": time.perf_counter() - self._started,
         }
-        self._log.append(row)
-        clock = tqdm.format_interval(row["seconds"])
-        self._say(
-            f"{p.epoch + 1:>3}/{self.config.epochs:<3}  {row['train_loss']:>10.4f}  "
-            f"{row['train_accuracy']:>9.1%}  {tally.loss:>10.4f}  {tally.accuracy:>7.1%}  "
-            f"{row['lr']:>8.2g}  {rate:>8.1f}  {clock}{'  best' if improved else ''}"
-        )
 
     def _save(self) -> None:
         """Write a checkpoint from which `restore` goes on exactly here."""
-        self.progress.seconds = time.perf_counter() - self._started
-        self._log.sync()
+        p = self.progress
+        p.seconds = time.perf_counter() - self._started
+        self._save_best()  # first: a checkpoint that knows of them must find them
+        self._tell("on_save")
         optimizer = self.optimizer.state_dict()
         state = {
             "origin": self.origin,
             "config": self.config.to_dict(),
-            "progress": asdict(self.progress),
+            "progress": asdict(p),
             "rng": engine.get_rng_state(),
             "optimizer": {k: v for k, v in optimizer.items() if k != "state"},
             "scheduler": self.scheduler.state_dict(),
         }
-        tensors = {f"model/{name}": t for name, t in self.model.state_dict().items()}
+        tensors = {f"model/{name}": t for name, t in self.task.tensors().items()}
         for name, slots in optimizer["state"].items():
             tensors |= {f"optimizer/{name}/{slot}": t for slot, t in slots.items()}
-        self.checkpoints.save(self.progress.epoch, self.progress.step, tensors, state)
+        if self.average is not None:
+            p.averaged = self.average.count
+            state["progress"] = asdict(p)
+            tensors |= {f"average/{name}": t for name, t in self.average.tensors().items()}
+        self.checkpoints.save(p.epoch, p.step, tensors, state)
+        self._saved = time.perf_counter()
 
-    def _save_best(self) -> None:
-        best = self.progress.best
-        assert best is not None
-        save_weights(
-            self.out / RUN_WEIGHTS,
-            self.model,
-            recipe=self.config.recipe(),
-            origin=self.origin,
-            result={
-                "epoch": best.epoch,
-                "step": best.step,
-                "val_accuracy": best.val_accuracy,
-                "val_loss": best.val_loss,
-            },
-        )
+    def _tell(self, event: str, *facts: Any) -> None:
+        for callback in self._told:
+            getattr(callback, event)(self, *facts)
 
     def _stop_if_asked(self) -> None:
         if self._stop.requested:
@@ -318,6 +297,10 @@ class Trainer:
                 f"To go on, type: zoo finetune --resume {quoted(self.out)}"
             )
 
+    def _halt_if_asked(self) -> None:
+        if self._stop.requested:
+            raise _Halt
+
     def _diverged(self, lr: float) -> TrainingDiverged:
         p, last = self.progress, self.checkpoints.newest_path()
         return TrainingDiverged(
@@ -327,9 +310,3 @@ class Trainer:
             f"The last checkpoint is {last}. Start again with a lower rate, for example: "
             f"--lr {self.config.lr / 10:.3g}"
         )
-
-    def _say(self, line: str) -> None:
-        from tqdm import tqdm
-
-        with tqdm.external_write_mode():  # the bar steps aside for the line
-            self.say(line)

@@ -160,6 +160,7 @@ void bind_function(py::module_& m);
 void bind_extension(py::module_& m);
 void bind_system(py::module_& m);
 void bind_nn(py::module_& m);
+void bind_transformer(py::module_& m);
 void bind_random(py::module_& m);
 void bind_optim(py::module_& m);
 void bind_order(py::module_& m);

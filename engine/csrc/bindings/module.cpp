@@ -53,6 +53,7 @@ PYBIND11_MODULE(_C, m) {
   bind_system(m);
   bind_random(m);
   bind_nn(m);
+  bind_transformer(m);
   bind_optim(m);
   bind_order(m);
 }

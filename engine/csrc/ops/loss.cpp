@@ -1,11 +1,11 @@
 // Cross-entropy.
 #include "kernels/loss.h"
 
+#include "ops/class_targets.h"
 #include "ops/fused.h"
 #include "ops/ops.h"
 
 namespace zoo {
-namespace {
 
 // Pairwise, so that a mean over millions of rows loses nothing.
 double sum_pairwise(const double* values, int64_t n) {
@@ -20,6 +20,48 @@ double sum_pairwise(const double* values, int64_t n) {
 double sum_pairwise(const std::vector<double>& values) {
   return sum_pairwise(values.data(), static_cast<int64_t>(values.size()));
 }
+
+void check_targets(const char* op, const Tensor& target, const Dims& shape, int64_t classes,
+                   int64_t ignore) {
+  const int64_t* t = target.data<int64_t>();
+  for (int64_t i = 0; i < target.numel(); ++i) {
+    if ((t[i] >= 0 && t[i] < classes) || t[i] == ignore) [[likely]]
+      continue;
+    Dims position(shape.size(), 0);
+    int64_t rest = i;
+    for (int d = shape.size() - 1; d >= 0; --d) {
+      position[d] = rest % shape[d];
+      rest /= shape[d];
+    }
+    throw IndexError(concat_text(op, ": target ", t[i], " at ", to_string(position),
+                                 " is not a class number: there are ", classes, " classes, 0 to ",
+                                 classes - 1, ", and ignore_index is ", ignore));
+  }
+}
+
+Tensor cross_entropy_grad_in_operations(const Tensor& x, const CrossEntropy& args,
+                                        const Tensor& target, const Tensor& w,
+                                        const Tensor& scale) {
+  const int64_t rows = args.shape.rows, classes = args.shape.width;
+  const Tensor total = empty({rows, 1}, DType::kF64), own = zeros({rows, classes}, DType::kF64);
+  const Tensor weights = w.defined() ? contiguous(astype(detach(w), DType::kF64))
+                                     : ones({classes}, DType::kF64);
+  const double* by_class = weights.data<double>();
+  const double each = args.smoothing / static_cast<double>(classes);
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t t = target.data<int64_t>()[i];
+    const bool counts = t != args.ignore_index;
+    total.data<double>()[i] =
+        counts ? (1.0 - args.smoothing) * by_class[t] + each * args.weight_sum : 0.0;
+    if (!counts) continue;
+    double* row = own.data<double>() + i * classes;
+    for (int64_t c = 0; c < classes; ++c) row[c] = each * by_class[c];
+    row[t] += (1.0 - args.smoothing) * by_class[t];
+  }
+  return scale * (softmax(x, -1) * astype(total, x.dtype()) - astype(own, x.dtype()));
+}
+
+namespace {
 
 enum class Reduction { kNone, kMean, kSum };
 
@@ -42,7 +84,10 @@ struct CrossEntropyRule {
   void operator()(Backward& bw) {
     const Tensor x = logits.get(), w = weight.get();
     if (grad_enabled()) {
-      bw.set(0, in_operations(x, w, bw.grad()));
+      const Tensor g = bw.grad();
+      const Tensor scale =
+          reduction == Reduction::kNone ? reshape(g, {args.shape.rows, 1}) : g / divisor;
+      bw.set(0, cross_entropy_grad_in_operations(x, args, target, w, scale));
       return;
     }
     args.logits = x.data();
@@ -59,46 +104,7 @@ struct CrossEntropyRule {
                                                   grad.data());
     bw.set(0, grad);
   }
-
-  // What the kernel computes, recorded: softmax(x) scaled by row, less a constant.
-  Tensor in_operations(const Tensor& x, const Tensor& w, const Tensor& g) const {
-    const int64_t rows = args.shape.rows, classes = args.shape.width;
-    const Tensor total = empty({rows, 1}, DType::kF64), own = zeros({rows, classes}, DType::kF64);
-    const Tensor weights = w.defined() ? contiguous(astype(detach(w), DType::kF64))
-                                       : ones({classes}, DType::kF64);
-    const double* by_class = weights.data<double>();
-    const double each = args.smoothing / static_cast<double>(classes);
-    for (int64_t i = 0; i < rows; ++i) {
-      const int64_t t = target.data<int64_t>()[i];
-      const bool counts = t != args.ignore_index;
-      total.data<double>()[i] =
-          counts ? (1.0 - args.smoothing) * by_class[t] + each * args.weight_sum : 0.0;
-      if (!counts) continue;
-      double* row = own.data<double>() + i * classes;
-      for (int64_t c = 0; c < classes; ++c) row[c] = each * by_class[c];
-      row[t] += (1.0 - args.smoothing) * by_class[t];
-    }
-    const Tensor scale = reduction == Reduction::kNone ? reshape(g, {rows, 1}) : g / divisor;
-    return scale * (softmax(x, -1) * astype(total, x.dtype()) - astype(own, x.dtype()));
-  }
 };
-
-void check_targets(const Tensor& target, const Dims& shape, int64_t classes, int64_t ignore) {
-  const int64_t* t = target.data<int64_t>();
-  for (int64_t i = 0; i < target.numel(); ++i) {
-    if ((t[i] >= 0 && t[i] < classes) || t[i] == ignore) [[likely]]
-      continue;
-    Dims position(shape.size(), 0);
-    int64_t rest = i;
-    for (int d = shape.size() - 1; d >= 0; --d) {
-      position[d] = rest % shape[d];
-      rest /= shape[d];
-    }
-    throw IndexError(concat_text("cross_entropy: target ", t[i], " at ", to_string(position),
-                                 " is not a class number: there are ", classes, " classes, 0 to ",
-                                 classes - 1, ", and ignore_index is ", ignore));
-  }
-}
 
 // Logits (rows, classes), contiguous; target has one number a row.
 Tensor cross_entropy_rows(const Tensor& logits, const Tensor& target, const Tensor& weight,
@@ -185,7 +191,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
   // The rule outlives this call, and a loader may write the next batch into the same memory.
   Tensor t = contiguous(astype(detach(target), DType::kI64));
   if (t.storage() == target.storage() && needs_grad(logits)) t = clone(t);
-  check_targets(t, target.shape(), classes, options.ignore_index);
+  check_targets("cross_entropy", t, target.shape(), classes, options.ignore_index);
   const Tensor w = weight.defined() ? contiguous(astype(detach(weight), logits.dtype())) : weight;
   Tensor rows = logits;
   if (logits.ndim() > 2) {

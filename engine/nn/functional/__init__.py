@@ -53,6 +53,7 @@ from engine.nn.functional.attention import (
 )
 from engine.nn.functional.class_loss import (
     cross_entropy,
+    linear_cross_entropy,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
@@ -132,6 +133,11 @@ from engine.nn.functional.pooling import (
     max_pool2d,
     max_pool3d,
 )
+from engine.nn.functional.quantized import (
+    dequantize,
+    quantize,
+    quantized_linear,
+)
 from engine.nn.functional.ranking_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,
@@ -191,6 +197,7 @@ __all__ = [
     "cosine_similarity",
     "cross_entropy",
     "ctc_loss",
+    "dequantize",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -221,6 +228,7 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
@@ -252,6 +260,8 @@ __all__ = [
     "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
+    "quantize",
+    "quantized_linear",
     "relu",
     "relu6",
     "rms_norm",

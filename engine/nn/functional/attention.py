@@ -28,6 +28,11 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query key^T * scale + mask) value (Vaswani et al., arXiv:1706.03762).
 
+    float32 and narrower inputs go through a kernel that never holds the (L, S) scores, so that
+    memory grows with L + S (Dao et al., arXiv:2205.14135); others, dropout and masks with a
+    gradient through the formula. A few queries read a key and value that are parts of a longer
+    cache where they lie.
+
     Args:
         query: (..., heads, L, E).
         key: (..., heads, S, E).
@@ -47,9 +52,76 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(q, q, q, is_causal=True).shape
     (1, 2, 3, 4)
     """
+    _check(query, key, value, attn_mask, is_causal, enable_gqa)
+    if dropout_p == 0 and _is_fused(query, key, value, attn_mask, enable_gqa):
+        scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+        missing = 4 - query.ndim
+        if missing == 0:
+            return _C._attention(query, key, value, attn_mask, scale, is_causal)
+        q, k, v = (t.reshape((*(1,) * missing, *t.shape)) for t in (query, key, value))
+        y = _C._attention(q, k, v, attn_mask, scale, is_causal)
+        return engine.squeeze(y, tuple(range(missing)))
     return attention_and_weights(
         query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, generator
     )[0]
+
+
+# The widest rows of which the kernel's blocks fit the caches.
+_WIDEST = 256
+
+
+def _is_fused(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, enable_gqa: bool
+) -> bool:
+    """Whether the kernel takes these."""
+    narrow = (engine.float32, engine.float16, engine.bfloat16)
+    batch = query.shape[:-2]
+    if enable_gqa:
+        batch = (*batch[:-1], key.shape[-3])
+    return (
+        query.dtype in narrow
+        and query.dtype == key.dtype == value.dtype
+        and query.ndim <= 4
+        and key.shape[:-2] == value.shape[:-2] == batch
+        and max(query.shape[-1], value.shape[-1]) <= _WIDEST
+        and 0 not in (*query.shape, *key.shape, *value.shape)
+        and not (attn_mask is not None and attn_mask.requires_grad and engine.is_grad_enabled())
+    )
+
+
+def _check(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    enable_gqa: bool,
+) -> None:
+    op = "scaled_dot_product_attention"
+    for name, t in (("query", query), ("key", key), ("value", value)):
+        check_float(op, t, name)
+    if min(query.ndim, key.ndim, value.ndim) < 2 or (
+        query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]
+    ):
+        raise ValueError(
+            f"{op}: query {query.shape}, key {key.shape}, value {value.shape}; expected "
+            "(..., L, E), (..., S, E) and (..., S, V)"
+        )
+    if is_causal and attn_mask is not None:
+        raise ValueError(f"{op}: attn_mask and is_causal=True; give one of them")
+    if attn_mask is not None and not (
+        attn_mask.dtype == engine.bool or attn_mask.dtype.is_floating_point
+    ):
+        raise TypeError(f"{op}: attn_mask is {attn_mask.dtype}, expected bool or floats")
+    if enable_gqa:
+        heads = query.shape[-3] if query.ndim > 2 else 0
+        own = key.shape[-3] if key.ndim > 2 else 0
+        if own == 0 or heads % own or value.ndim != key.ndim or value.shape[-3] != own:
+            raise ValueError(
+                f"{op}: with enable_gqa, query {query.shape}, key {key.shape} and value "
+                f"{value.shape}; expected heads of query, axis -3, that are a multiple of the "
+                "others'"
+            )
 
 
 def attention_and_weights(
@@ -69,27 +141,10 @@ def attention_and_weights(
     >>> attention_and_weights(q, q, q)[1].shape
     (1, 2, 3, 3)
     """
-    op = "scaled_dot_product_attention"
-    for name, t in (("query", query), ("key", key), ("value", value)):
-        check_float(op, t, name)
-    if min(query.ndim, key.ndim, value.ndim) < 2 or (
-        query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]
-    ):
-        raise ValueError(
-            f"{op}: query {query.shape}, key {key.shape}, value {value.shape}; expected "
-            "(..., L, E), (..., S, E) and (..., S, V)"
-        )
-    if is_causal and attn_mask is not None:
-        raise ValueError(f"{op}: attn_mask and is_causal=True; give one of them")
-    heads = query.shape[-3] if enable_gqa and query.ndim > 2 else 0
+    _check(query, key, value, attn_mask, is_causal, enable_gqa)
+    heads = query.shape[-3] if enable_gqa else 0
     if enable_gqa:
-        own = key.shape[-3] if key.ndim > 2 else 0
-        if own == 0 or heads % own or value.ndim != key.ndim or value.shape[-3] != own:
-            raise ValueError(
-                f"{op}: with enable_gqa, query {query.shape}, key {key.shape} and value "
-                f"{value.shape}; expected heads of query, axis -3, that are a multiple of the "
-                "others'"
-            )
+        own = key.shape[-3]
         # Heads that share a key are one more axis; keys and values broadcast along it, no copies.
         query = query.reshape((*query.shape[:-3], own, heads // own, *query.shape[-2:]))
         key, value = engine.expand_dims(key, axis=-3), engine.expand_dims(value, axis=-3)
@@ -119,14 +174,7 @@ def attention_and_weights(
 def _masked(scores: Tensor, mask: Tensor, is_causal: bool) -> tuple[Tensor, Tensor | None]:
     """Scores after the mask, and 0 for queries that see nothing: a softmax of nothing is NaN, so
     theirs is taken over everything and its weights are then set to 0."""
-    if mask.dtype == engine.bool:
-        seen = mask
-    elif mask.dtype.is_floating_point:
-        seen = mask.detach() != -math.inf
-    else:
-        raise TypeError(
-            f"scaled_dot_product_attention: attn_mask is {mask.dtype}, expected bool or floats"
-        )
+    seen = mask if mask.dtype == engine.bool else mask.detach() != -math.inf
     sees = seen.any(axis=-1, keepdims=True)
     blind = not is_causal and not bool(sees.all())
     if mask.dtype == engine.bool:

@@ -35,6 +35,38 @@ def cross_entropy(
     return _C.cross_entropy(logits, target, weight, ignore_index, reduction, label_smoothing)
 
 
+def linear_cross_entropy(
+    x: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """cross_entropy(linear(x, weight), target) without the logits of all rows.
+
+    The head of a language model: rows are taken a few at a time, and the gradients of x and weight
+    are made while their logits are at hand, so that memory holds at most 64 MiB of logits and the
+    gradients themselves (as in Hsu et al., arXiv:2410.10989).
+
+    Args:
+        x: (..., width) floats.
+        weight: (classes, width) of the same dtype.
+        target: (...) integers, class numbers.
+        ignore_index: targets that count for nothing.
+        reduction: "mean" (over the rows that count) or "sum".
+        label_smoothing: share of each target's mass spread evenly over all classes, 0 to 1.
+
+    Raises:
+        ValueError: shapes that do not fit, another reduction.
+        IndexError: a target that is no class number.
+
+    >>> linear_cross_entropy(engine.zeros((1, 3)), engine.zeros((2, 3)), engine.asarray([1]))
+    Tensor(0.6931472, dtype=float32)
+    """
+    return _C._linear_cross_entropy(x, weight, target, ignore_index, reduction, label_smoothing)
+
+
 def _check_classes(op: str, x: Tensor, target: Tensor) -> None:
     if x.ndim == 0 or target.shape != (*x.shape[:1], *x.shape[2:])[x.ndim == 1 :]:
         raise ValueError(

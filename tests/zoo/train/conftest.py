@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ import engine
 import zoo
 from engine import nn
 from zoo.data import ArrayImages
+from zoo.train.callbacks import Callback
 from zoo.train.config import TrainConfig
+from zoo.train.picture_task import PictureTask
 from zoo.train.trainer import Trainer
 
 
@@ -29,6 +31,7 @@ def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
         out: str = "run",
         norm: bool = True,
         dropout: float = 0.0,
+        callbacks: Sequence[Callback] = (),
         **settings: Any,
     ) -> Trainer:
         engine.manual_seed(0)
@@ -43,14 +46,20 @@ def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
             "backbone_lr": 1.0,
             "threads": 1,
         }
-        return Trainer(
+        config = TrainConfig(**{**defaults, **settings})
+        task = PictureTask(
             Tiny(norm, dropout) if model is None else model,
             pictures(24) if train is None else train,
             pictures(9, seed=1),
-            TrainConfig(**{**defaults, **settings}),
+            config,
+        )
+        return Trainer(
+            task,
+            config,
             folder,
             {"source": {"name": "random", "sha256": None}, "data": {"fingerprint": "f"}},
             say=lambda line: None,
+            callbacks=callbacks,
         )
 
     return make

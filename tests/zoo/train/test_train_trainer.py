@@ -15,6 +15,7 @@ from zoo.train.checkpoint import Checkpoints
 from zoo.train.errors import Interrupted, TrainingDiverged
 from zoo.train.log import read_rows
 from zoo.train.progress import Best
+from zoo.train.task import Evaluation
 
 
 def rows_of(trainer, kind):
@@ -22,7 +23,7 @@ def rows_of(trainer, kind):
 
 
 def test_it_learns(make_trainer):
-    assert make_trainer(epochs=30, lr=0.3).fit().best.val_accuracy == 1.0
+    assert make_trainer(epochs=30, lr=0.3).fit().best.metrics["val_accuracy"] == 1.0
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
@@ -52,7 +53,7 @@ def test_accumulated_batches_of_unequal_size_step_like_one_batch(
 
 def test_a_tail_of_one_picture_is_trained_with_the_batch_before(make_trainer):
     trainer = make_trainer(train=pictures(9), batch_size=4, epochs=1)
-    assert trainer.fit().images == 9
+    assert trainer.fit().seen == 9
     assert len(rows_of(trainer, "step")) == 2
 
 
@@ -136,7 +137,7 @@ def test_a_step_that_is_not_finite_changes_nothing_and_is_counted(make_trainer, 
 def test_training_goes_on_after_a_few_steps_that_are_not_finite(make_trainer):
     progress = make_trainer(model=Exploding({2, 3}), epochs=10, lr=0.3).fit()
     assert progress.skipped == 2
-    assert np.isfinite(progress.best.val_loss)
+    assert np.isfinite(progress.best.metrics["val_loss"])
 
 
 def test_a_run_ends_when_steps_in_a_row_are_not_finite(make_trainer):
@@ -157,7 +158,11 @@ def test_a_run_ends_when_steps_in_a_row_are_not_finite(make_trainer):
     ],
 )
 def test_best_is_by_accuracy_then_by_loss_then_the_earlier(new, old, wins):
-    assert Best(2, 2, *new, []).beats(Best(1, 1, *old, [])) is wins
+    one, other = (
+        Best.of(number, number, Evaluation({}, order=(-accuracy, loss)))
+        for number, (accuracy, loss) in ((2, new), (1, old))
+    )
+    assert one.beats(other) is wins
 
 
 def stop_after(trainer, steps):

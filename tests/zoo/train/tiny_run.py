@@ -30,6 +30,9 @@ class Tiny(nn.Module):
         self.classes = CLASSES
         self.preprocessing = Preprocessing(size=SIDE, resize=SIDE)
 
+    def get_classifier(self) -> nn.Linear:
+        return self.fc
+
     def forward(self, x: Any) -> Any:
         x = nn.functional.relu(self.bn1(self.conv1(x)))  # (N, 4, H, W)
         return self.fc(self.dropout(x.mean(axis=(2, 3))))  # (N, classes)

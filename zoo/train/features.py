@@ -1,0 +1,149 @@
+"""What the last layer of a frozen network gets to see, for views of pictures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import engine
+import zoo
+from engine import Tensor
+from zoo.data import ImageSet, LoaderError, Preprocessing
+from zoo.data.errors import DataError
+from zoo.data.threads import default_threads, ordered_map
+from zoo.data.transforms import Transform, philox
+from zoo.train.feature_cache import FeatureCache, backbone_key
+from zoo.train.inference import forward
+
+if TYPE_CHECKING:
+    from zoo.models.image_model import ImageModel
+
+# Of a picture alone the engine may compute other last bits than of a picture among others, so
+# batches are always full: then a feature depends on its picture only, whoever is beside it.
+_BATCH = 16
+_VIEW_STREAM = 2  # of random numbers, apart from those of samples and of their order
+_FLUSH_SECONDS = 20.0  # between two publications of what was computed
+
+
+class ViewFeatures:
+    """The inputs of a model's last layer for views of pictures, computed when first wanted.
+
+    Args:
+        model: its weights, but for the last layer, must not change afterwards.
+        transform: of the pictures. What it draws for view v of a picture follows from `seed`, v and
+            the picture's content.
+        seed: of the views.
+        folder: to keep features in, see `FeatureCache`; None: in memory only.
+        limit: bytes that the folder may take.
+        threads: that decode; None takes one per CPU, at most 8.
+
+    Attributes:
+        computed, reused: how many features were computed, and found, so far.
+
+    >>> features = ViewFeatures(model, model.preprocessing)      # doctest: +SKIP
+    >>> features.ensure(images, views=[0])                       # doctest: +SKIP
+    >>> features.rows(images, [0, 1], view=0).shape              # doctest: +SKIP
+    (2, 512)
+    """
+
+    def __init__(
+        self,
+        model: ImageModel,
+        transform: Transform,
+        *,
+        seed: int = 0,
+        folder: Path | None = None,
+        limit: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.model = model
+        self.transform = transform
+        self.seed = seed
+        self.threads = default_threads() if threads is None else threads
+        self.computed = 0
+        self.reused = 0
+        self._cache = FeatureCache(folder, self._key(), limit)
+
+    @property
+    def damaged(self) -> int:
+        """Stored features that were found damaged, and are computed anew."""
+        return self._cache.damaged
+
+    def ensure(
+        self,
+        images: ImageSet,
+        views: Iterable[int],
+        on_batch: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Compute the views of all pictures that are not there yet.
+
+        Args:
+            on_batch: called after each batch with its number of views; may raise to stop. What was
+                computed by then is kept.
+
+        Raises:
+            UnreadableImage, LoaderError: a picture cannot be prepared, by name.
+        """
+        wanted = [(index, view) for view in views for index in range(len(images))]
+        names = {(images.digest(i), v): (i, v) for i, v in wanted}  # a duplicate is computed once
+        missing = [place for name, place in names.items() if name not in self._cache]
+        self.reused += len(names) - len(missing)
+        prepared = ordered_map(
+            lambda place: self._view(images, *place), missing, self.threads, 2 * _BATCH
+        )
+        flushed = time.monotonic()
+        try:
+            for start in range(0, len(missing), _BATCH):
+                places = missing[start : start + _BATCH]
+                pictures = np.stack([next(prepared) for _ in places])
+                rows = self._compute(pictures)
+                self._cache.add([(images.digest(i), v) for i, v in places], rows)
+                self.computed += len(places)
+                if time.monotonic() - flushed > _FLUSH_SECONDS:
+                    self._cache.flush()
+                    flushed = time.monotonic()
+                on_batch(len(places))
+        finally:
+            prepared.close()
+            self._cache.flush()
+
+    def rows(self, images: ImageSet, indices: Iterable[int], view: int) -> NDArray[np.float32]:
+        """(number of indices, D) features of one view, which `ensure` has made."""
+        return self._cache.rows([(images.digest(int(i)), view) for i in indices])
+
+    def _key(self) -> str:
+        from PIL import __version__ as pillow
+
+        facts: list[Any] = [self.model.preprocessing.to_dict(), zoo.__version__, pillow]
+        facts += [engine.cpu_isa(), _BATCH]
+        if not isinstance(self.transform, Preprocessing):
+            facts += [self.transform, self.seed]
+        return backbone_key(self.model, facts)
+
+    def _view(self, images: ImageSet, index: int, view: int) -> NDArray[np.uint8]:
+        try:
+            picture = images.load(index, min_side=self.transform.min_side)
+            content = int.from_bytes(images.digest(index)[:8], "little")
+            rng = philox(self.seed, _VIEW_STREAM, view, content)
+            return self.transform.draw(self.transform.prepare(picture), rng)
+        except (DataError, MemoryError):
+            raise
+        except Exception as error:
+            raise LoaderError(f"{images.name(index)}: {error}") from error
+
+    def _compute(self, pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """(N, D) features of N pictures, at most a batch; leaves the model in inference mode."""
+        count = len(pictures)
+        full = np.concatenate([pictures, np.repeat(pictures[:1], _BATCH - count, axis=0)])
+        seen: list[Tensor] = []
+        self.model.eval()
+        head = self.model.get_classifier()
+        with head.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0])):
+            with engine.no_grad():
+                forward(self.model, full, self.model.preprocessing)
+        return seen[0].numpy()[:count].copy()

@@ -1,0 +1,333 @@
+"""Classifying pictures, as a task for the training loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import engine
+import hub
+from engine import Tensor, nn
+from engine.nn import functional as F
+from zoo.data import ImageSet, Loader
+from zoo.data.loader import epoch_batches
+from zoo.data.mixing import Mixing, draw_mixing, mix_features, mix_images
+from zoo.train.config import TrainConfig
+from zoo.train.features import ViewFeatures
+from zoo.train.inference import evaluate, forward
+from zoo.train.metrics import Tally
+from zoo.train.parts import (
+    augmentation,
+    class_weights,
+    freeze_for_epoch,
+    head_epochs,
+    make_optimizer,
+    make_schedule,
+    set_training_mode,
+)
+from zoo.train.progress import Best
+from zoo.train.saved import save_weights
+from zoo.train.task import Column, Evaluation, Sums, Task
+
+if TYPE_CHECKING:
+    from engine.optim import Optimizer
+    from engine.optim.schedule import Schedule
+    from zoo.models.image_model import ImageModel
+
+_GIB = 2**30
+_REFRESH_BATCHES = 50  # that statistics of batch norms are measured on
+
+
+class Samples(NamedTuple):
+    """A batch to train on: pictures (N, H, W, 3) uint8, or what the last layer gets of them (N, D)
+    float32; labels (N,) int64; and how they were mixed, if they were."""
+
+    inputs: NDArray[Any]
+    labels: NDArray[np.int64]
+    mixing: Mixing | None
+
+
+class PictureTask(Task):
+    """Sort pictures into classes; the epoch of the highest accuracy is kept, then of the lowest
+    loss.
+
+    In epochs that train the last layer alone, what this layer gets is computed once for `views`
+    views of each picture, and taken from there in all epochs; see `ViewFeatures`.
+
+    Args:
+        model: with `preprocessing` and `classes` set.
+        train, val: pictures, with the classes of the model.
+        config: how to train.
+
+    Attributes:
+        plain: features of the view that validation sees; None where no epoch wants them.
+        varied: features of random views; None where no epoch wants them.
+
+    >>> Trainer(PictureTask(model, train, val, config), config, out, origin={}).fit()
+    ... # doctest: +SKIP
+    """
+
+    unit = "images"
+    columns = (
+        Column("train loss", "train_loss", ">10.4f"),
+        Column("train acc", "train_accuracy", ">9.1%"),
+        Column("val loss", "val_loss", ">10.4f"),
+        Column("val acc", "val_accuracy", ">7.1%"),
+    )
+
+    def __init__(
+        self, model: ImageModel, train: ImageSet, val: ImageSet, config: TrainConfig
+    ) -> None:
+        self.model: ImageModel = model
+        self.train = train
+        self.val = val
+        self.config = config
+        self.plain: ViewFeatures | None = None
+        self.varied: ViewFeatures | None = None
+        self._epoch = 0
+        counts = train.counts()
+        self._odds = 1.0 / counts[train.labels] if config.sampling == "balanced" else None
+        weights = class_weights(counts, config)
+        self._class_weights = None if weights is None else engine.from_numpy(weights)
+        self._augmentation = augmentation(config, model.preprocessing)
+        self._threads = config.threads or None
+        self._train_loader = Loader(
+            train,
+            self._augmentation,
+            config.batch_size,
+            training=True,
+            seed=config.seed,
+            threads=self._threads,
+            odds=self._odds,
+        )
+        self._val_loader = Loader(
+            val, model.preprocessing, config.batch_size, threads=self._threads
+        )
+        self.batch_weights = [len(batch) for batch in self._plan(epoch=0)]
+
+    def make_optimizer(self) -> Optimizer:
+        return make_optimizer(self.model, self.config)
+
+    def make_schedule(self, steps_per_epoch: int) -> Schedule:
+        return make_schedule(self.config, steps_per_epoch)
+
+    def start_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+        if epoch < head_epochs(self.config):
+            self._ensure_features()
+        freeze_for_epoch(self.model, self.config, epoch)
+        set_training_mode(self.model, self.config)
+
+    def batches(self, epoch: int, start: int) -> Generator[Samples, None, None]:
+        if epoch < head_epochs(self.config):
+            yield from self._feature_batches(epoch, start)
+            return
+        batches = self._train_loader.epoch(epoch, start_batch=start)
+        try:
+            for number, batch in enumerate(batches, start):
+                mixing = self._mixing(len(batch.labels), epoch, number)
+                images = batch.images if mixing is None else mix_images(batch.images, mixing)
+                yield Samples(images, batch.labels, mixing)
+        finally:
+            batches.close()
+
+    def backward(self, group: Sequence[Samples], weight: int) -> Sums:
+        """What is descended has smoothed, mixed and weighted targets; what is reported has not, so
+        that training and validation can be compared."""
+        tally = Tally(len(self.train.classes))
+        share = engine.asarray(np.float32(1 / weight))
+        for batch in group:
+            logits = self._logits(batch.inputs)
+            loss = self._loss(logits, batch)
+            tally.add(logits.detach().numpy(), _main_labels(batch))
+            if not math.isfinite(loss.item()):
+                return Sums(finite=False)
+            loss.backward(share)
+        return Sums(tally.loss_sum, counts={"correct": tally.right})
+
+    def train_metrics(self, sums: Sums, weight: int) -> dict[str, float]:
+        return {"train_accuracy": sums.counts.get("correct", 0) / weight}
+
+    def evaluate(self, on_batch: Callable[[int], None]) -> Evaluation:
+        if self._epoch < head_epochs(self.config):
+            tally = self._evaluate_head(on_batch)
+        else:
+            tally = evaluate(self.model, self._val_loader, on_batch)
+        return Evaluation(
+            {"val_loss": tally.loss, "val_accuracy": tally.accuracy},
+            order=(-tally.accuracy, tally.loss),
+            details={"per_class": tally.per_class()},
+        )
+
+    def refresh(self, stop_if_asked: Callable[[], None]) -> None:
+        """Measure the statistics of the batch norms that are trained, on pictures of this epoch."""
+        norms = [m for m in self.model.modules() if isinstance(m, nn.BatchNorm2d) and m.training]
+        self.model.eval()
+        if not norms:
+            return
+        momenta = [norm.momentum for norm in norms]
+        for norm in norms:
+            norm.train()
+            norm.momentum = None  # the plain mean over all batches
+            if norm.num_batches_tracked is not None:
+                norm.num_batches_tracked.copy_(engine.asarray(0))
+        batches = self._train_loader.epoch(self._epoch)
+        try:
+            with engine.no_grad():
+                for batch, _ in zip(batches, range(_REFRESH_BATCHES), strict=False):
+                    stop_if_asked()
+                    forward(self.model, batch.images, self.model.preprocessing)
+        finally:
+            batches.close()
+            for norm, momentum in zip(norms, momenta, strict=True):
+                norm.momentum = momentum
+
+    def notes(self) -> list[str]:
+        if self.plain is None:
+            return []
+        sources = [s for s in (self.plain, self.varied) if s is not None]
+        computed, reused = sum(s.computed for s in sources), sum(s.reused for s in sources)
+        views = min(self.config.views, head_epochs(self.config))
+        line = (
+            f"The last layer learned from {views} view{'s' if views > 1 else ''} of each picture: "
+            f"{computed} features were computed, {reused} were there already"
+        )
+        damaged = sum(s.damaged for s in sources)
+        return [line, *([f"{damaged} stored features were damaged and made anew"] * (damaged > 0))]
+
+    def save_weights(self, path: Path, origin: Mapping[str, Any], best: Best) -> None:
+        save_weights(
+            path,
+            self.model,
+            recipe=self.config.recipe(),
+            origin=origin,
+            result={"epoch": best.epoch, "step": best.step, **best.metrics},
+        )
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._train_loader.close()
+        self._val_loader.close()
+
+    def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
+        return epoch_batches(
+            len(self.train),
+            self.config.batch_size,
+            training=True,
+            seed=self.config.seed,
+            epoch=epoch,
+            odds=self._odds,
+        )
+
+    def _mixing(self, count: int, epoch: int, batch: int) -> Mixing | None:
+        config = self.config
+        if config.mixup == 0 and config.cutmix == 0:
+            return None
+        return draw_mixing(
+            count,
+            self.model.preprocessing.size,
+            config.mixup,
+            config.cutmix,
+            seed=config.seed,
+            epoch=epoch,
+            batch=batch,
+        )
+
+    def _feature_batches(self, epoch: int, start: int) -> Generator[Samples, None, None]:
+        view = epoch % self.config.views
+        source = self.plain if view == 0 else self.varied
+        assert source is not None
+        for number, indices in enumerate(self._plan(epoch)[start:], start):
+            features = source.rows(self.train, indices, view)
+            mixing = self._mixing(len(indices), epoch, number)
+            if mixing is not None:
+                features = mix_features(features, mixing)
+            yield Samples(features, self.train.labels[indices], mixing)
+
+    def _ensure_features(self) -> None:
+        """Have all features that epochs of the last layer want."""
+        if self.plain is not None:
+            return
+        config, preprocessing = self.config, self.model.preprocessing
+        keep: dict[str, Any] = {
+            "folder": hub.cache_home() / "features" if config.feature_cache else None,
+            "limit": round(config.feature_cache * _GIB),
+            "threads": self._threads,
+        }
+        plain = ViewFeatures(self.model, preprocessing, **keep)
+        # Random views are worth their time only as far as there are epochs to show them.
+        views = range(1, min(config.views, head_epochs(config)))
+        if views:
+            self.varied = ViewFeatures(self.model, self._augmentation, seed=config.seed, **keep)
+        wanted = [(plain, self.train, range(1)), (plain, self.val, range(1))]
+        wanted += [(self.varied, self.train, views)] if self.varied is not None else []
+        from tqdm import tqdm
+
+        with tqdm(
+            total=sum(len(images) * len(views) for _, images, views in wanted),
+            desc="features",
+            unit=" views",
+            leave=False,
+            disable=None if self.show_progress else True,
+        ) as bar:
+
+            def on_batch(count: int) -> None:
+                bar.update(count)
+                self.stop_if_asked()
+
+            for source, images, numbers in wanted:
+                source.ensure(images, numbers, on_batch)
+        self.plain = plain
+
+    def _logits(self, inputs: NDArray[Any]) -> Tensor:
+        if inputs.ndim == 2:
+            return self.model.get_classifier()(engine.from_numpy(inputs))
+        return forward(self.model, inputs, self.model.preprocessing)
+
+    def _loss(self, logits: Tensor, batch: Samples) -> Tensor:
+        """The sum over a batch of what is descended."""
+
+        def against(labels: NDArray[np.int64], reduction: str) -> Tensor:
+            return F.cross_entropy(
+                logits,
+                engine.from_numpy(labels),
+                weight=self._class_weights,
+                reduction=reduction,
+                label_smoothing=self.config.label_smoothing,
+            )
+
+        if batch.mixing is None:
+            return against(batch.labels, "sum")
+        own = engine.from_numpy(batch.mixing.share)
+        other = engine.from_numpy(1 - batch.mixing.share)
+        partners = batch.labels[batch.mixing.partner]
+        return (own * against(batch.labels, "none") + other * against(partners, "none")).sum()
+
+    def _evaluate_head(self, on_batch: Callable[[int], None]) -> Tally:
+        """What `evaluate` finds, of features that are there already."""
+        assert self.plain is not None
+        self.model.eval()
+        tally = Tally(len(self.val.classes))
+        with engine.no_grad():
+            for indices in epoch_batches(len(self.val), self.config.batch_size, training=False):
+                logits = self._logits(self.plain.rows(self.val, indices, view=0))
+                tally.add(logits.numpy(), self.val.labels[indices])
+                on_batch(len(indices))
+        return tally
+
+
+def _main_labels(batch: Samples) -> NDArray[np.int64]:
+    """The label that has the greater share of each picture."""
+    if batch.mixing is None:
+        return batch.labels
+    return np.where(batch.mixing.share >= 0.5, batch.labels, batch.labels[batch.mixing.partner])
