@@ -118,17 +118,28 @@ def _facts_of_run(path: Path) -> tuple[Path, dict[str, Any]]:
     return file, {k: v if k == "format" else json.loads(v) for k, v in metadata.items()}
 
 
+_TABLES = {"settings": "recipe", "versions": "versions"}
+
+
 def _run(file: Path, facts: dict[str, Any]) -> list[str]:
-    result, classes = facts["result"], facts["classes"]
-    rows = [
-        ("model", facts["arch"]),
-        ("started from", facts["source"]["name"]),
-        ("of SHA-256", facts["source"]["sha256"] or "-"),
-        ("classes", ", ".join(classes[:20]) + (", ..." if len(classes) > 20 else "")),
-        ("accuracy", f"{result['val_accuracy']:.2%} after epoch {result['epoch']}"),
-        ("pictures", f"{facts['data']['pictures']} ({facts['data']['fingerprint'][:16]})"),
-        ("settings", ", ".join(f"{k} {v}" for k, v in facts["recipe"].items())),
-        ("versions", ", ".join(f"{k} {v}" for k, v in facts["versions"].items())),
-    ]
+    def listed(table: dict[str, Any]) -> str:
+        return ", ".join(f"{key} {value}" for key, value in table.items())
+
+    rows = [("model", facts["arch"])]
+    if "source" in facts:
+        rows += [("started from", facts["source"]["name"])]
+        rows += [("of SHA-256", facts["source"]["sha256"] or "-")]
+    if "classes" in facts:
+        classes = facts["classes"]
+        rows += [("classes", ", ".join(classes[:20]) + (", ..." if len(classes) > 20 else ""))]
+    result = facts.get("result", {})
+    if "val_accuracy" in result:
+        rows += [("accuracy", f"{result['val_accuracy']:.2%} after epoch {result['epoch']}")]
+    elif result:
+        rows += [("result", listed(result))]
+    data = facts.get("data", {})
+    if "pictures" in data:
+        rows += [("pictures", f"{data['pictures']} ({data['fingerprint'][:16]})")]
+    rows += [(f, listed(facts[k])) for f, k in _TABLES.items() if k in facts]
     width = max(len(name) for name, _ in rows)
     return [str(file), *(f"  {name:<{width}}  {value}" for name, value in rows)]

@@ -36,9 +36,7 @@ FORMATS = {
     "torchvision": Format(
         ".pth", "state dict for torchvision's model of that name, and a .json", "torchvision_file"
     ),
-    "hf": Format(
-        "-hf", "folder that timm loads from disk or from the Hugging Face hub", "hf_folder"
-    ),
+    "hf": Format("-hf", "folder for timm or, of GPT-2, for transformers", "hf_folder"),
     "onnx": Format(".onnx", "graph with weights, for ONNX Runtime and others", "onnx_file"),
 }
 

@@ -1,4 +1,7 @@
-"""A folder as timm publishes models on the Hugging Face hub: config.json and model.safetensors."""
+"""A folder as models are published on the Hugging Face hub: config.json and model.safetensors.
+
+Image classifiers are laid out for timm, GPT-2 for transformers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from typing import Any
 import hub
 from hub.keymaps import KEY_MAPS
 from zoo.errors import ExportError
+from zoo.export import hf_gpt2
+from zoo.models.gpt import GPT
 from zoo.models.image_model import ImageModel
+from zoo.models.resnet import ResNet
 from zoo.models.vgg import VGG
 from zoo.models.zoo_model import ZooModel
 
@@ -19,24 +25,30 @@ def write(model: ZooModel, path: Path) -> list[str]:
     """Write the folder PATH.
 
     Raises:
-        ExportError: timm has no such network.
+        ExportError: neither timm nor transformers has such a network.
     """
-    config = getattr(model, "config", None)
-    if not isinstance(model, ImageModel) or getattr(config, "small_images", False):
+    small = isinstance(model, ResNet) and model.config.small_images
+    if small or not isinstance(model, ImageModel | GPT):
         raise ExportError(
             f"timm has no {model.arch}. Its weights can be exported as safetensors or onnx."
         )
-    state = {key: value.numpy() for key, value in model.state_dict().items()}
-    if isinstance(model, VGG):
-        state = _timm_vgg(state, model)
     try:
         path.mkdir()
-        hub.write_safetensors(path / "model.safetensors", state, {"format": "pt"})
-        with hub.atomic_file(path / "config.json") as file:
-            file.write(json.dumps(_config(model), indent=2, ensure_ascii=False).encode() + b"\n")
+        if isinstance(model, GPT):
+            return hf_gpt2.write_files(model, path)
+        return _write_timm(model, path)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
+
+
+def _write_timm(model: ImageModel, path: Path) -> list[str]:
+    state = {key: value.numpy() for key, value in model.state_dict().items()}
+    if isinstance(model, VGG):
+        state = _timm_vgg(state, model)
+    hub.write_safetensors(path / "model.safetensors", state, {"format": "pt"})
+    with hub.atomic_file(path / "config.json") as file:
+        file.write(json.dumps(_config(model), indent=2, ensure_ascii=False).encode() + b"\n")
     return [f'Load it: timm.create_model("local-dir:{path}", pretrained=True)']
 
 

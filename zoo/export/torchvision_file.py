@@ -8,6 +8,7 @@ from pathlib import Path
 import hub
 from zoo.errors import ExportError
 from zoo.models.image_model import ImageModel
+from zoo.models.resnet import ResNet
 from zoo.models.zoo_model import ZooModel
 
 
@@ -17,11 +18,9 @@ def write(model: ZooModel, path: Path) -> list[str]:
     Raises:
         ExportError: torchvision has no such network.
     """
-    config = getattr(model, "config", None)
-    if not isinstance(model, ImageModel) or getattr(config, "small_images", False):
-        raise ExportError(
-            f"torchvision has no {model.arch}. Its weights can be exported as safetensors or onnx."
-        )
+    small = isinstance(model, ResNet) and model.config.small_images
+    if small or not isinstance(model, ImageModel):
+        raise ExportError(f"torchvision has no {model.arch}. Export its weights as another format.")
     facts = path.with_suffix(".json")
     if facts.exists() or facts == path:
         raise ExportError(f"{facts}, for the classes, exists already. Choose another --out PATH.")
