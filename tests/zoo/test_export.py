@@ -90,7 +90,7 @@ def test_other_channels_and_no_last_layer_are_exported(tmp_path: Path) -> None:
 
 
 def test_a_graph_that_computes_something_else_is_not_written(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(Graph, "_relu", lambda self, x: self._node("Abs", [x]))
+    monkeypatch.setattr(Graph, "relu", lambda self, x: self.node("Abs", [x]))
     with pytest.raises(zoo.ExportError, match="ONNX Runtime's outputs differ"):
         export(made("basic"), "onnx", tmp_path / "m.onnx")
     assert list(tmp_path.iterdir()) == []
@@ -234,6 +234,35 @@ def test_a_safetensors_file_of_a_language_model_has_its_tokenizer(tmp_path: Path
     done = export(model, "safetensors", tmp_path / "m.safetensors")
     again = zoo.load(done.path)
     assert again.config == model.config and again.tokenizer.digest == model.tokenizer.digest
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_onnx_runtime_gives_the_same_logits_of_text(tmp_path: Path, heads: int) -> None:
+    import onnxruntime
+
+    engine.manual_seed(0)
+    model = zoo.load("gpt_nano", None, layers=2, width=12, heads=heads, vocab=300)
+    for weight in model.parameters():  # far from where it starts, where attention is flat
+        with engine.no_grad():
+            weight.mul_(8.0)
+    export(model, "onnx", tmp_path / "m.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    tokens = np.random.default_rng(0).integers(0, 300, (3, 41))
+    theirs = session.run(["logits"], {"tokens": tokens})[0]
+    with engine.no_grad():
+        ours = model(engine.asarray(tokens)).numpy()
+    assert theirs.shape == (3, 41, 300)
+    assert np.abs(ours - theirs).max() < 1e-4 * np.abs(ours).max()
+    facts = session.get_modelmeta().custom_metadata_map
+    assert json.loads(facts["config"])["heads"] == heads
+
+
+def test_what_one_onnx_file_cannot_hold_is_refused(tmp_path: Path) -> None:
+    with nn.init.skip_random():
+        model = zoo.registry.get_arch("gpt2-large").build()
+    model.arch = "gpt2-large"
+    with pytest.raises(zoo.ExportError, match=r"3\.1 GB of weights, and one ONNX file holds 2 GB"):
+        export(model, "onnx", tmp_path / "m.onnx")
 
 
 def test_torchvision_has_no_language_model(tmp_path: Path) -> None:
