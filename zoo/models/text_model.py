@@ -37,7 +37,23 @@ class TextModel(ZooModel):
         tokenizer: between text and tokens.
     """
 
-    tokenizer: Tokenizer
+    _tokenizer: Tokenizer | None = None  # None: GPT-2's, once somebody asks
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Between text and tokens. GPT-2's takes a third of a second to make, longer than mapping
+        its weights, so it is made when it is first used."""
+        from zoo.text.tokenizer import gpt2_tokenizer
+
+        return self._tokenizer or gpt2_tokenizer()
+
+    @tokenizer.setter
+    def tokenizer(self, tokenizer: Tokenizer) -> None:
+        if tokenizer.size > self.vocab:
+            raise TokenizerError(
+                f"a tokenizer of {tokenizer.size} tokens for a model of {self.vocab}"
+            )
+        self._tokenizer = tokenizer
 
     @property
     def context(self) -> int:
@@ -52,18 +68,12 @@ class TextModel(ZooModel):
     def describe(self, card: Card | None, run: Mapping[str, Any]) -> None:
         """Sets `tokenizer`: the one that the file of a run holds, else GPT-2's, or, for a
         vocabulary too small for that, single bytes. See ZooModel.describe."""
-        from zoo.text.tokenizer import Tokenizer, byte_tokenizer, gpt2_tokenizer
+        from zoo.text.tokenizer import GPT2_SIZE, Tokenizer, byte_tokenizer
 
         if "tokenizer" in run:
             self.tokenizer = Tokenizer.from_dict(run["tokenizer"], self.__class__.__name__)
-        elif card is not None or self.vocab >= gpt2_tokenizer().size:
-            self.tokenizer = gpt2_tokenizer()
-        else:
+        elif self.vocab < GPT2_SIZE:
             self.tokenizer = byte_tokenizer()
-        if self.tokenizer.size > self.vocab:
-            raise TokenizerError(
-                f"a tokenizer of {self.tokenizer.size} tokens for a model of {self.vocab}"
-            )
 
     def new_cache(
         self, batch: int, length: int | None = None, pads: Sequence[int] | None = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import tiktoken
 
 END_OF_TEXT = "<|endoftext|>"
+GPT2_SIZE = 50257  # tokens of GPT-2's vocabulary
 # How GPT-2 cuts text into the pieces inside of which bytes are paired: contractions, words, numbers
 # and signs, each with a space before it, and what is left of white space.
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
