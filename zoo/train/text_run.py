@@ -87,7 +87,8 @@ def finetune_text(
             "them out, or start from none"
         )
     files = find_files(data)
-    named = [os.fspath(data)] if isinstance(data, str | os.PathLike) else list(map(os.fspath, data))
+    given = [data] if isinstance(data, str | os.PathLike) else data
+    named = [os.fspath(source) for source in given]
     folder = OutFolder.choose(out, model, named[0])
     if config.threads:
         engine.set_num_threads(config.threads)
@@ -102,19 +103,19 @@ def finetune_text(
     corpus, train, val = _data(named, network.tokenizer, config, show_progress)
     say("\n".join(corpus.lines()))
     prompt = config.sample or _prompt(val, network)
-    origin = {
+    origin: dict[str, Any] = {
         "task": "text",
         "model": model,
         "weights": weights,
         "source": network.source,
-        "model_config": asdict(network.config),  # type: ignore[attr-defined]
+        "model_config": asdict(network.config),
         "tokenizer": network.tokenizer.to_dict(),
         "data": {"fingerprint": corpus.fingerprint, "tokens": len(corpus.tokens)},
         "data_paths": [os.path.abspath(name) for name in named],
         "prompt": prompt,
     }
     say(_plan(network, train, val, config, folder.path))
-    task = TextTask(network, train, val, config)  # type: ignore[arg-type]
+    task = TextTask(network, train, val, config)
     if weights != "none":
         origin["before"] = _score(network, val, config, prompt)
         say(
@@ -165,7 +166,7 @@ def resume_text(
             f"tokens now, {origin['data']['tokens']} then). Restore it, say where it is with "
             f"--data, or start anew: zoo finetune {origin['model']} --data TEXT"
         )
-    task = TextTask(network, train, val, config)  # type: ignore[arg-type]
+    task = TextTask(network, train, val, config)
     trainer = _trainer(task, config, folder, origin, say, show_progress)
     trainer.restore(checkpoint)
     done = trainer.progress

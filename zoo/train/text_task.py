@@ -29,7 +29,7 @@ from zoo.train.text_config import TextConfig
 if TYPE_CHECKING:
     from engine import Tensor
     from engine.optim import Optimizer
-    from zoo.models.gpt import GPT
+    from zoo.models.text_model import TextModel
 
 Batch = tuple[NDArray[Any], NDArray[Any]]  # tokens and targets, (B, T) each
 
@@ -55,8 +55,8 @@ class TextTask(Task):
         Column("perplexity", "val_perplexity", ">10.2f"),
     )
 
-    def __init__(self, model: GPT, train: Tokens, val: Tokens, config: TextConfig) -> None:
-        self.model: GPT = model
+    def __init__(self, model: TextModel, train: Tokens, val: Tokens, config: TextConfig) -> None:
+        self.model: TextModel = model
         self.train = train
         self.val = val
         self.config = config
@@ -66,8 +66,7 @@ class TextTask(Task):
         if self._lora is not None:
             add_lora(model, self._lora)
         elif config.freeze_layers:
-            for part in (model.wte, model.wpe, *list(model.h)[: config.freeze_layers]):
-                part.requires_grad_(False)
+            model.freeze_layers(config.freeze_layers)
         model.checkpointing = config.checkpointing == "on"
 
     def make_optimizer(self) -> Optimizer:
