@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from zoo import demo as demo
     from zoo import models as models
     from zoo import registry as registry
+    from zoo import text as text
     from zoo import train as train
     from zoo.errors import ArchMismatch as ArchMismatch
     from zoo.errors import ClassCountMismatch as ClassCountMismatch
@@ -48,7 +49,7 @@ _HOME = {
     "zoo.registry": ["list_models"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_SUBMODULES = ("data", "demo", "models", "registry", "train")
+_SUBMODULES = ("data", "demo", "models", "registry", "text", "train")
 
 __all__ = sorted((*_MODULE_OF, *_SUBMODULES))
 

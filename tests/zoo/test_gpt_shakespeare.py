@@ -1,4 +1,4 @@
-"""The language model that is in the package: it loads with no network, and has learned something."""
+"""The language model inside the package: it loads with no network, and has learned something."""
 
 from __future__ import annotations
 

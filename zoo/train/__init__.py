@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from zoo.train.report import Summary
     from zoo.train.run import finetune, resume
     from zoo.train.task import Task
+    from zoo.train.text_config import TextConfig
+    from zoo.train.text_run import finetune_text, resume_text
     from zoo.train.trainer import Trainer
 
 _HOMES = {
@@ -28,13 +30,16 @@ _HOMES = {
     "PictureTask": "picture_task",
     "Summary": "report",
     "Task": "task",
+    "TextConfig": "text_config",
     "TrainConfig": "config",
     "TrainError": "errors",
     "Trainer": "trainer",
     "evaluate": "inference",
     "finetune": "run",
+    "finetune_text": "text_run",
     "predict": "inference",
     "resume": "run",
+    "resume_text": "text_run",
 }
 
 __all__ = [
@@ -44,13 +49,16 @@ __all__ = [
     "PictureTask",
     "Summary",
     "Task",
+    "TextConfig",
     "TrainConfig",
     "TrainError",
     "Trainer",
     "evaluate",
     "finetune",
+    "finetune_text",
     "predict",
     "resume",
+    "resume_text",
 ]
 
 

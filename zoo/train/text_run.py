@@ -7,6 +7,7 @@ text files, output folder, weights, text. Nothing is written until all of it is 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -201,7 +202,7 @@ def _tokenizer(
     if wanted == "bytes":
         return byte_tokenizer()
     if isinstance(wanted, int):
-        from zoo.text.train_bpe import train_bpe
+        from zoo.text.bpe import train_bpe
 
         texts = (
             document.prompt + document.text
@@ -281,6 +282,7 @@ class _Samples(Callback):
 
 
 def _shown(sample: str) -> str:
+    sample = re.sub(r"\n\s*\n", "\n\n", sample)  # some models say little else than line feeds
     return "\n".join(f"    | {line}" for line in sample.split("\n"))
 
 
@@ -326,7 +328,9 @@ def _finish(trainer: Trainer) -> TextSummary:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
-    kept = expect_text(zoo.load(out))
+    # Of the weights that were kept, if they are not at hand already: they may be large.
+    last = best.epoch == done.epoch and trainer.config.average == "none"
+    kept = expect_text(trainer.model if last else zoo.load(out))  # type: ignore[arg-type]
     before = trainer.origin.get("before")
     summary = TextSummary(
         val_loss=best.metrics["val_loss"],
