@@ -7,6 +7,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 from cli.errors import EXIT_USAGE, report
 
@@ -17,7 +18,12 @@ COMMANDS = {
     "predict": "say what is in pictures",
     "generate": "write on from a text",
     "list": "list models and pretrained weights",
+    "export": "write a model as files of other programs",
     "info": "show what is known about a model and its weights",
+    "download": "download weights into the cache",
+    "verify": "hash weights again and compare",
+    "cache": "list, check and remove downloaded weights",
+    "completion": "print a completion script for a shell",
 }
 
 _EXAMPLES = """\
@@ -26,6 +32,13 @@ examples:
   zoo finetune resnet50 --data ./pictures   one folder of pictures per class
   zoo predict runs/resnet50-1 cat.jpg       what the result says of a picture
 """
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Room for the longest command beside its line of help."""
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog, max_help_position=30, **options)
 
 
 class _Version(argparse.Action):
@@ -44,7 +57,7 @@ def build_parser(chosen: Sequence[str]) -> argparse.ArgumentParser:
         prog="zoo",
         description="Fine-tune published image models on your own pictures.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
@@ -63,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     well, 1 for a failure, 2 for a wrong command line, 130 when interrupted."""
     argv = sys.argv[1:] if argv is None else list(argv)
     parser = build_parser(argv)
+    _refuse_unknown_command(parser, argv)
     args = parser.parse_args(argv)
     if args.command is None:
         parser.print_help(sys.stderr)
@@ -73,6 +87,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.debug:
             traceback.print_exception(error)
         return report(error)
+
+
+def _refuse_unknown_command(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """Say which command was probably meant; what argparse says lists all of them."""
+    name = next((word for word in argv if not word.startswith("-")), None)
+    if name is None or name in COMMANDS:
+        return
+    import difflib
+
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    if near:
+        parser.error(f"there is no command {name!r}; did you mean: zoo {near[0]}")
 
 
 def _add_debug(parser: argparse.ArgumentParser, default: object) -> None:

@@ -8,7 +8,8 @@ are the schema: a key that is not a field is an error, a field without default i
     default: true                    # the architecture's weights when none are named
     config: {}                       # further keyword arguments of the architecture's builder
     files:                           # alternatives, tried in this order
-      - url: https://...             # or `packaged: zoo/assets/NAME`, a file of this distribution
+      - url: https://...             # or hf:ORG/REPO/FILE, or file:///...; see hub.sources; or
+                                     # `packaged: zoo/assets/NAME`, a file of this distribution
         mirrors: [https://...]       # the same bytes elsewhere
         format: safetensors          # or pth; for the reader of the card: readers go by content
         sha256: "64 hex digits"      # or `sha256_prefix: "8 or more"`, where no more is published
@@ -53,10 +54,10 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
-from hub.errors import CardError, UnknownCard
+from hub.errors import CardError, SourceError, UnknownCard
 from hub.keymaps import KEY_MAPS
+from hub.sources import is_address, parse_source
 
 R = TypeVar("R")
 Parser = Callable[[Any], Any]  # returns the value, or raises ValueError saying what was expected
@@ -105,11 +106,14 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def _url(value: Any) -> str:
-    parts = urlsplit(_text(value))
-    local = parts.hostname in ("127.0.0.1", "localhost", "::1")
-    if parts.scheme != "https" and not (parts.scheme == "http" and local) or not parts.hostname:
-        raise ValueError("an https:// address")
-    return str(value)
+    expected = "an https:// address, hf:ORG/REPO/FILE or file:///..."
+    try:
+        if is_address(_text(value)):
+            parse_source(value)
+            return str(value)
+    except SourceError as error:
+        raise ValueError(f"{expected} ({error})") from None
+    raise ValueError(expected)
 
 
 def _hex(least: int, most: int) -> Parser:
@@ -343,6 +347,28 @@ def get_card(name: str, folder: str | os.PathLike[str] | None = None) -> Card:
     raise UnknownCard(f"there is no card named {name!r}; {hint}")
 
 
+def card_of(name: str, folder: str | os.PathLike[str] | None = None) -> Card:
+    """The card of this name, or the default card of the architecture of this name.
+
+    Raises:
+        UnknownCard: there is neither; the message suggests near names of both kinds.
+
+    >>> card_of("resnet34").name
+    'resnet34.tv_in1k_v1'
+    """
+    cards = load_cards(folder)
+    if name in cards:
+        return cards[name]
+    if own := cards_for(name, folder):
+        return own[0]
+    known = [*dict.fromkeys(card.arch for card in cards.values()), *cards]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise UnknownCard(
+        f"there are no weights named {name!r}; {hint}To see all, type: zoo list --pretrained"
+    )
+
+
 def cards_for(arch: str, folder: str | os.PathLike[str] | None = None) -> tuple[Card, ...]:
     """The cards of an architecture, its default first; empty if there are none.
 
@@ -382,7 +408,7 @@ def parse_card(text: str, name: str) -> Card:
 @functools.lru_cache(maxsize=8)
 def _load(folder: Path) -> Mapping[str, Card]:
     cards = {}
-    for path in sorted(folder.glob("*.md")):
+    for path in sorted(folder.glob("*.*.md")):
         cards[path.stem] = parse_card(path.read_text("utf-8"), path.stem)
     defaults: dict[str, str] = {}
     for card in cards.values():

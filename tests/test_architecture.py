@@ -19,13 +19,14 @@ MAY_IMPORT = {
     "engine": {"numpy"},
     "hub": {"numpy", "requests", "tqdm", "safetensors", "yaml", "filelock", "platformdirs",
             "urllib3"},
-    "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tiktoken", "tokenizers"},
-    "cli": {"zoo", "hub", "numpy", "PIL", "tqdm"},
+    "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tiktoken", "tokenizers",
+            "onnx", "onnxruntime"},
+    "cli": {"zoo", "hub", "numpy", "PIL", "tqdm", "shtab"},
 }  # fmt: skip
 # Slow to import: only inside functions, so that no command pays for what it does not use.
-LAZY = {"requests", "urllib3", "tqdm", "matplotlib", "yaml", "filelock", "platformdirs",
-        "tiktoken", "tokenizers"}  # fmt: skip
-LAZY_FOR_THE_CLI = {"numpy", "PIL"} | LAZY
+LAZY = {"requests", "urllib3", "tqdm", "matplotlib", "yaml", "filelock", "platformdirs", "tiktoken",
+        "tokenizers", "onnx", "onnxruntime"}  # fmt: skip
+LAZY_FOR_THE_CLI = {"numpy", "PIL", "shtab"} | LAZY
 
 # What each part of the C++ code may include, besides itself and the standard library.
 MAY_INCLUDE = {

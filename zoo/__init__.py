@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from zoo import data as data
     from zoo import demo as demo
+    from zoo import export as export
     from zoo import models as models
     from zoo import registry as registry
     from zoo import text as text
     from zoo import train as train
     from zoo.errors import ArchMismatch as ArchMismatch
     from zoo.errors import ClassCountMismatch as ClassCountMismatch
+    from zoo.errors import ExportError as ExportError
     from zoo.errors import LoadError as LoadError
     from zoo.errors import NoPublishedWeights as NoPublishedWeights
     from zoo.errors import UnknownModelError as UnknownModelError
@@ -36,6 +38,7 @@ _HOME = {
     "zoo.errors": [
         "ArchMismatch",
         "ClassCountMismatch",
+        "ExportError",
         "LoadError",
         "NoPublishedWeights",
         "UnknownModelError",
@@ -49,7 +52,7 @@ _HOME = {
     "zoo.registry": ["list_models"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_SUBMODULES = ("data", "demo", "models", "registry", "text", "train")
+_SUBMODULES = ("data", "demo", "export", "models", "registry", "text", "train")
 
 __all__ = sorted((*_MODULE_OF, *_SUBMODULES))
 

@@ -320,15 +320,6 @@ def test_no_room_during_the_transfer_leaves_nothing(
     assert not home.exists()
 
 
-def test_two_processes_at_once_download_once(server: FakeServer, home: Path, body: bytes) -> None:
-    url = server.add("/w.pth", body, slow(50_000, 0.1))
-    both = [start_fetch(url, body) for _ in range(2)]
-    outputs = [process.communicate(timeout=30) for process in both]
-    assert [process.returncode for process in both] == [0, 0], outputs
-    assert {out.strip() for out, _ in outputs} == {str(home / "blobs" / sha256(body))}
-    assert len(server.requests) == 1
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT to one process is POSIX")
 def test_ctrl_c_leaves_a_part_that_the_next_call_resumes(
     server: FakeServer, home: Path, body: bytes

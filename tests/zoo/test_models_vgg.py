@@ -85,7 +85,7 @@ def test_norm_and_relu_in_one_pass_give_what_the_layers_give_one_by_one() -> Non
 
 
 def test_dropout_is_active_in_training_only() -> None:
-    model = vgg.VGG(THIN, num_classes=5, dropout=0.9)
+    model = vgg.VGG(THIN, num_classes=5, dropout=0.5)
     x = engine.ones((1, 8, 7, 7))
     with engine.no_grad():
         assert not engine.equal(model.forward_head(x), model.forward_head(x)).all()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 import engine
@@ -256,6 +256,11 @@ class GPT(TextModel):
     def vocab(self) -> int:
         """Entries of the vocabulary."""
         return self.config.vocab
+
+    def facts(self) -> dict[str, Any]:
+        """See ZooModel.facts; adds "tokenizer"."""
+        tokenizer = self.tokenizer.to_dict()
+        return super().facts() | {"config": asdict(self.config), "tokenizer": tokenizer}
 
     def new_cache(
         self, batch: int, length: int | None = None, pads: Sequence[int] | None = None
