@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,9 +137,7 @@ class TextTask(Task):
     def save_weights(self, path: Path, origin: Mapping[str, Any], best: Best) -> None:
         """The model, adapters merged; those alone go to a folder beside it, as PEFT has them."""
         facts = {
-            "arch": self.model.arch,
-            "config": asdict(self.model.config),
-            "tokenizer": self.model.tokenizer.to_dict(),
+            **self.model.facts(),
             "step": best.step,
             "recipe": self.config.recipe(),
             "source": origin["source"],
