@@ -17,6 +17,8 @@ COMMANDS = {
     "evaluate": "measure a trained model on pictures or text",
     "predict": "say what is in pictures",
     "generate": "write on from a text",
+    "embed": "write features of pictures to an array",
+    "report": "write the page about a finished run",
     "list": "list models and pretrained weights",
     "export": "write a model as files of other programs",
     "info": "show what is known about a model and its weights",

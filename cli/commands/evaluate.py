@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from cli.errors import UsageError
-from cli.flags import add_threads, positive
+from cli.flags import add_threads, add_tta, positive
 from cli.text_runs import add_dtype
 
 _DESCRIPTION = """\
@@ -50,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="refuse unreadable pictures")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     add_dtype(parser)
+    add_tta(parser)
     add_threads(parser)
 
 
@@ -76,6 +77,7 @@ def _of_pictures(args: argparse.Namespace) -> Any:
         batch_size=args.batch_size or 16,
         threads=args.threads,
         strict=args.strict,
+        tta=args.tta,
         show_progress=not args.json,
     )
 
