@@ -13,7 +13,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """One flag for each field of `TrainConfig`; absent from the result where not given."""
     group = parser.add_argument_group(
         "settings",
-        "Defaults were chosen on small data sets; of two, the second is for --weights none.",
+        "What the recipe does not set has these defaults; the second of two is for --weights none.",
     )
     for setting in fields(TrainConfig):
         choices = setting.metadata["choices"]
@@ -36,10 +36,36 @@ def given_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {f.name: getattr(args, f.name) for f in fields(TrainConfig) if hasattr(args, f.name)}
 
 
+def add_sources(parser: argparse.ArgumentParser) -> None:
+    """RUN and the pictures to give to its model, for commands that read pictures in a stream."""
+    parser.add_argument("run", metavar="RUN", help="run folder, weights file or model name")
+    parser.add_argument(
+        "images",
+        metavar="PATH",
+        nargs="+",
+        help="pictures, folders of pictures, patterns such as 'new/**/*.jpg', or - for paths from "
+        "the input stream, one a line",
+    )
+    parser.add_argument(
+        "--batch-size", type=positive, default=16, metavar="N", help="pictures a batch (default 16)"
+    )
+
+
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """`--threads`, for commands that do not train."""
     parser.add_argument(
         "--threads", type=positive, metavar="N", help="CPU threads (default: one for each CPU)"
+    )
+
+
+def add_tta(parser: argparse.ArgumentParser) -> None:
+    """`--tta`, for commands that look at pictures."""
+    parser.add_argument(
+        "--tta",
+        choices=("none", "flip", "ten"),
+        default="none",
+        help="views of each picture whose probabilities are averaged; flip: the picture and its "
+        "mirror image; ten: centre and corners, each with its mirror image (default: none)",
     )
 
 

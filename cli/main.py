@@ -17,6 +17,8 @@ COMMANDS = {
     "evaluate": "measure a trained model on pictures or text",
     "predict": "say what is in pictures",
     "generate": "write on from a text",
+    "embed": "write features of pictures to an array",
+    "report": "write the page about a finished run",
     "list": "list models and pretrained weights",
     "export": "write a model as files of other programs",
     "info": "show what is known about a model and its weights",
@@ -31,6 +33,8 @@ examples:
   zoo finetune resnet20 --data demo         train on the built-in digits, in a minute
   zoo finetune resnet50 --data ./pictures   one folder of pictures per class
   zoo predict runs/resnet50-1 cat.jpg       what the result says of a picture
+  zoo finetune gpt2 --data book.txt --lora  a language model on your own text
+  zoo generate gpt_shakespeare --prompt "ROMEO."
 """
 
 
@@ -55,7 +59,7 @@ def build_parser(chosen: Sequence[str]) -> argparse.ArgumentParser:
     """The parser. Commands in `chosen` get their arguments, the others only their line of help."""
     parser = argparse.ArgumentParser(
         prog="zoo",
-        description="Fine-tune published image models on your own pictures.",
+        description="Fine-tune published models on your own pictures or text.",
         epilog=_EXAMPLES,
         formatter_class=_Formatter,
         allow_abbrev=False,

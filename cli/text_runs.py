@@ -58,6 +58,16 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Field[Any]) -> None:
     )
 
 
+def add_dtype(parser: argparse.ArgumentParser) -> None:
+    """`--dtype`, for commands that use a language model."""
+    parser.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16", "int8", "int4"),
+        help="what the weights of a language model are kept in: fewer bits are faster and less "
+        "exact (default: float32)",
+    )
+
+
 def is_about_text(args: argparse.Namespace, resumed: str | None) -> bool:
     """Whether a `finetune` is for a language model: the one that is named, or the run's.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from zoo import export as export
     from zoo import models as models
     from zoo import registry as registry
+    from zoo import text as text
     from zoo import train as train
     from zoo.errors import ArchMismatch as ArchMismatch
     from zoo.errors import ClassCountMismatch as ClassCountMismatch
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from zoo.errors import WrongTask as WrongTask
     from zoo.loading import load as load
     from zoo.registry import list_models as list_models
+    from zoo.train.result import Result as Result
+    from zoo.train.run import finetune as finetune
+    from zoo.train.run import plan as plan
+    from zoo.train.run import resume as resume
 
 _HOME = {
     "zoo.errors": [
@@ -49,9 +54,11 @@ _HOME = {
     # Not zoo.load: a module of that name would hide the function.
     "zoo.loading": ["load"],
     "zoo.registry": ["list_models"],
+    "zoo.train.result": ["Result"],
+    "zoo.train.run": ["finetune", "plan", "resume"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_SUBMODULES = ("data", "demo", "export", "models", "registry", "train")
+_SUBMODULES = ("data", "demo", "export", "models", "registry", "text", "train")
 
 __all__ = sorted((*_MODULE_OF, *_SUBMODULES))
 

@@ -11,14 +11,14 @@ from importlib.resources import files
 
 import numpy as np
 
-from zoo.data import ArrayImages, Audit, PreparedFolder, split
+from zoo.data import ArrayImages, Audit, Fold, PreparedFolder, split
 
 NAME = "demo"
 """What `--data` says to ask for these pictures; a folder of that name is reached as ./demo."""
 
-SETTINGS = {"flip": 0.0, "epochs": 1}
+SETTINGS = {"flip": 0.0, "epochs": 5, "head_epochs": 4}
 """Settings of a run that suit these pictures: mirrored digits are other signs, and with pretrained
-weights one pass is enough."""
+weights one pass over all layers is enough."""
 
 _FULL_INK = 16  # the largest stored value
 
@@ -36,7 +36,9 @@ def load_digits() -> ArrayImages:
     return ArrayImages(pixels, labels, [str(digit) for digit in range(10)])
 
 
-def prepare_digits(*, val_fraction: float = 0.2, seed: int = 0) -> PreparedFolder:
+def prepare_digits(
+    *, val_fraction: float = 0.2, seed: int = 0, fold: Fold | None = None
+) -> PreparedFolder:
     """The digits, split for training and validation as a folder of pictures would be.
 
     >>> prepared = prepare_digits()
@@ -44,7 +46,7 @@ def prepare_digits(*, val_fraction: float = 0.2, seed: int = 0) -> PreparedFolde
     1797
     """
     images = load_digits()
-    train, val = split(images, val_fraction, seed)
+    train, val = split(images, val_fraction, seed, fold)
     parts = (train.images, train.labels, val.images, val.labels)
     fingerprint = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
     audit = Audit(

@@ -8,7 +8,8 @@ import json
 from typing import Any
 
 from cli.errors import UsageError
-from cli.flags import add_threads, positive
+from cli.flags import add_threads, add_tta, positive
+from cli.text_runs import add_dtype
 
 _DESCRIPTION = """\
 Measure a trained model on the pictures under DIR: its val folder where there is one, else all of
@@ -48,6 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="refuse unreadable pictures")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_dtype(parser)
+    add_tta(parser)
     add_threads(parser)
 
 
@@ -66,14 +69,15 @@ def run(args: argparse.Namespace) -> int:
 def _of_pictures(args: argparse.Namespace) -> Any:
     from zoo.train.measure import measure
 
-    if args.context or args.stride or args.bad_bytes:
-        raise UsageError("--context, --stride, --bad-bytes: for language models only")
+    if args.context or args.stride or args.bad_bytes or args.dtype:
+        raise UsageError("--context, --stride, --bad-bytes, --dtype: for language models only")
     return measure(
         args.run,
         args.data,
         batch_size=args.batch_size or 16,
         threads=args.threads,
         strict=args.strict,
+        tta=args.tta,
         show_progress=not args.json,
     )
 
@@ -83,7 +87,7 @@ def _of_text(args: argparse.Namespace) -> Any:
     from zoo.text.perplexity import measure_text
 
     return measure_text(
-        open_text_model(args.run, threads=args.threads),
+        open_text_model(args.run, threads=args.threads, dtype=args.dtype or "float32"),
         args.data,
         run=args.run,
         context=args.context or 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from typing import Any
 
 from cli.errors import UsageError
 from cli.flags import add_settings, given_settings
@@ -28,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="folder with DIR/CLASS/picture.jpg, or with DIR/train and DIR/val of that form; "
+        help="folder with DIR/CLASS/picture.jpg, or with DIR/train and DIR/val of that form; a "
+        ".csv or .jsonl list with path, label and perhaps split; "
         "`demo`: the built-in handwritten digits",
     )
     parser.add_argument(
@@ -50,7 +52,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="go on with the run in folder RUN (or OUT), with the settings it was started with",
     )
     parser.add_argument(
+        "--recipe",
+        metavar="RECIPE",
+        help="linear, finetune, full, scratch, a .toml file, or auto: chosen from the data "
+        "(default: auto); other flags win over it",
+    )
+    parser.add_argument(
+        "--print-recipe",
+        action="store_true",
+        help="print the recipe as a .toml file, with what other flags set, and stop",
+    )
+    parser.add_argument(
+        "--find-lr",
+        metavar="PNG",
+        nargs="?",
+        const="lr.png",
+        help="suggest a learning rate from a few steps at rising ones, draw them and stop",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
+    )
+    parser.add_argument("--no-report", action="store_true", help="leave out report.html at the end")
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="say what is in DIR, how long it will take and how much memory; then stop",
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="first offer to move unreadable files and duplicates out of DIR; asks each time",
     )
     add_settings(parser)
     add_text_settings(parser)
@@ -63,9 +94,11 @@ def run(args: argparse.Namespace) -> int:
         if resumed is not None:
             return resume_on_text(args, resumed)
         return finetune_on_text(args, weights=args.weights or "default")
-    from zoo.train import finetune, resume
+    from zoo.train import finetune, plan, resume
 
     settings = given_settings(args)
+    if args.print_recipe:
+        return _print_recipe(args, settings)
     say = partial(print, flush=True)
     if args.resume is None:
         if args.model is None or args.data is None:
@@ -73,17 +106,33 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(
                 f"finetune needs {missing}; for example: zoo finetune resnet18 --data ./pictures"
             )
-        finetune(
-            args.model,
-            args.data,
-            weights="default" if args.weights is None else args.weights,
-            out=args.out,
-            strict=args.strict,
-            say=say,
-            show_progress=True,
+        common: dict[str, Any] = {
+            "weights": "default" if args.weights is None else args.weights,
+            "recipe": "auto" if args.recipe is None else args.recipe,
+            "out": args.out,
+            "strict": args.strict,
+            "say": say,
+            "show_progress": True,
             **settings,
-        )
+        }
+        if args.fix:
+            _fix(args.data, settings)
+        if args.find_lr is not None:
+            from zoo.train.lr_finder import find_lr
+
+            del common["out"]
+            find_lr(args.model, args.data, plot=args.find_lr, **common)
+        elif args.plan:
+            plan(args.model, args.data, **common)
+        elif common.get("folds") and "fold" not in common:
+            from zoo.train.folds import cross_validate
+
+            cross_validate(args.model, args.data, report=not args.no_report, **common)
+        else:
+            finetune(args.model, args.data, report=not args.no_report, **common)
         return 0
+    if args.plan or args.fix:
+        raise UsageError("--plan and --fix are for a new run; leave out --resume")
     folder = args.resume if args.resume != _THIS_RUN else args.out
     if folder is None:
         raise UsageError("--resume needs a run's folder, for example: --resume runs/resnet18-1")
@@ -91,12 +140,34 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             f"--resume {folder} writes to {folder}, not to --out {args.out}; leave out --out"
         )
+    if args.recipe is not None:
+        raise UsageError("a resumed run keeps its recipe; leave out --recipe")
     given = {"model": args.model, "weights": args.weights, **settings}
     resume(
         folder,
         data=args.data,
         expected={name: value for name, value in given.items() if value is not None},
+        report=not args.no_report,
         say=say,
         show_progress=True,
     )
     return 0
+
+
+def _print_recipe(args: argparse.Namespace, settings: dict[str, Any]) -> int:
+    from zoo.train.recipes import plan_config, recipe_text
+
+    weights = "default" if args.weights is None else args.weights
+    recipe = "auto" if args.recipe is None else args.recipe
+    config, chosen, _ = plan_config(args.data, weights, recipe, settings)
+    print(recipe_text(config, chosen.lines()), end="")
+    return 0
+
+
+def _fix(data: str, settings: dict[str, Any]) -> None:
+    from cli.fixing import fix
+    from zoo.train.config import TrainConfig
+
+    config = TrainConfig.from_dict(settings)
+    threads = config.threads or None
+    fix(data, val_fraction=config.val_fraction, seed=config.seed, threads=threads)

@@ -10,6 +10,7 @@ from typing import Any
 
 from cli.errors import UsageError
 from cli.flags import add_threads, positive
+from cli.text_runs import add_dtype
 from zoo.text.settings import GenerateConfig
 
 _DESCRIPTION = """\
@@ -37,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="show the text while it is made (default: on a terminal, for one text)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON array instead")
+    add_dtype(parser)
     add_threads(parser)
 
 
@@ -66,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--stream shows one text as it is made; leave out --n and --json")
     from zoo.text.open import open_text_model
 
-    model = open_text_model(args.run, threads=args.threads)
+    model = open_text_model(args.run, threads=args.threads, dtype=args.dtype or "float32")
     if args.prompt is None:
         return _converse(model, args, settings)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt

@@ -50,10 +50,9 @@ def start_in(folder: Path, environment: dict[str, str], arguments: Any, **option
         cwd=folder,
         env=environment,
         text=True,
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **options,
+        **{"stdin": subprocess.DEVNULL, **options},
     )
 
 

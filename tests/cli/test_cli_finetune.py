@@ -17,7 +17,7 @@ QUICK = ("--weights", "none", "--epochs", "1", "--threads", "1")
 
 def test_a_run_leaves_weights_checkpoints_log_summary_and_curves(run):
     assert {path.name for path in run.iterdir()} == {
-        "model.safetensors", "last", "metrics.jsonl", "summary.json", "curves.png",
+        "model.safetensors", "last", "metrics.jsonl", "summary.json", "curves.png", "report.html",
     }  # fmt: skip
     summary = json.loads((run / "summary.json").read_text())
     assert {
@@ -77,11 +77,32 @@ def test_a_run_is_a_starting_point_for_other_classes(zoo, run, make_pictures):
     assert "new last layer for 3 classes" in result.stdout
 
 
-def test_evaluate_refuses_classes_that_the_run_does_not_have(zoo, run, make_pictures):
-    others = make_pictures({"green": 3, "red": 3}, name="others")
-    result = zoo("evaluate", "run", "--data", others)
-    assert result.returncode == 1
-    assert "green" in result.stderr and "Traceback" not in result.stderr
+def test_evaluate_goes_by_names_with_classes_missing_unknown_and_in_another_order(
+    zoo, run, two_classes, make_pictures
+):
+    # The run knows blue and red, in this order. Here blue is missing and others come first.
+    others = make_pictures({"azure": 2, "green": 3}, name="others")
+    shutil.copytree(two_classes / "red", others / "red")
+    alone = json.loads(zoo("evaluate", "run", "--data", two_classes, "--json").stdout)
+    mixed = json.loads(zoo("evaluate", "run", "--data", others, "--json").stdout)
+    assert mixed["class_accuracy"] == [[0, 0], alone["class_accuracy"][1]]
+    assert mixed["pictures"] == 20
+    assert mixed["unknown_classes"] == {"azure": 2, "green": 3}
+    said = zoo("evaluate", "run", "--data", others).stdout
+    right = mixed["class_accuracy"][1][0]
+    assert "azure (2), green (3)" in said and "No pictures of blue" in said
+    assert f"accuracy is {right / 25:.2%}" in said
+
+
+def test_evaluate_refuses_where_it_knows_no_class_and_unknown_ones_when_strict(
+    zoo, run, make_pictures
+):
+    others = make_pictures({"green": 3, "azure": 3}, name="others")
+    partly = make_pictures({"green": 3, "red": 3}, name="partly")
+    for arguments in ((others,), (partly, "--strict")):
+        result = zoo("evaluate", "run", "--data", *arguments)
+        assert result.returncode == 1
+        assert "green" in result.stderr and "Traceback" not in result.stderr
 
 
 def test_an_overfit_run_names_folder_10_from_its_weights_alone(zoo, make_pictures, tmp_path):

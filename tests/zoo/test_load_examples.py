@@ -9,7 +9,19 @@ import pytest
 
 import engine
 
-MODULES = ("zoo", "zoo.registry", "zoo.loading", "zoo.models.resnet")
+MODULES = (
+    "zoo",
+    "zoo.registry",
+    "zoo.loading",
+    "zoo.models.resnet",
+    "zoo.models.gpt",
+    "zoo.text",
+    "zoo.text.bpe",
+    "zoo.text.open",
+    "zoo.text.perplexity",
+    "zoo.train.lora",
+    "zoo.train.text_config",
+)
 
 
 def examples() -> list[doctest.DocTest]:

@@ -193,3 +193,18 @@ def test_a_width_that_heads_do_not_divide_is_refused() -> None:
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(TypeError, match="no setting depth; expected some of layers, width"):
         gpt.build("gpt_nano", depth=3)
+
+
+@pytest.mark.parametrize("kind, tolerance", [("bfloat16", 0.01), ("int8", 0.05), ("int4", 0.5)])
+def test_fewer_bits_give_nearly_the_same_logits(kind: str, tolerance: float) -> None:
+    model = gpt.build("gpt_nano", width=64, heads=2, vocab=s.VOCAB)
+    shapes = {key: value.shape for key, value in model.state_dict().items()}
+    model.load_state_dict(s.seeded_gpt_state(shapes))
+    model.eval()
+    ids = tokens()
+    with engine.no_grad():
+        exact, loss = model(ids).numpy(), model.loss(ids[:, :-1], ids[:, 1:]).item()
+        model.quantize(kind)
+        assert 0 < relative(model(ids).numpy(), exact) < tolerance
+        found = model.loss(ids[:, :-1], ids[:, 1:]).item()
+        assert found == pytest.approx(loss, rel=tolerance)

@@ -13,9 +13,9 @@ import pytest
 
 from tests.zoo.reference import seeded_text
 from zoo.text import tokenizer as module
+from zoo.text.bpe import train_bpe
 from zoo.text.errors import TokenizerError
 from zoo.text.tokenizer import Tokenizer, gpt2_tokenizer, load_tokenizer
-from zoo.text.train_bpe import train_bpe
 
 GOLDEN = json.loads((Path(__file__).parent / "reference" / "golden_tokens.json").read_text("ascii"))
 each_piece = pytest.mark.parametrize("number", range(len(seeded_text.PIECES)))

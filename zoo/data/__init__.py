@@ -23,7 +23,7 @@ from zoo.data.image_folder import Folder, FolderImages, Picture, scan
 from zoo.data.image_set import ArrayImages, ImageSet
 from zoo.data.loader import Batch, Loader, to_tensor
 from zoo.data.prepare import PreparedFolder, prepare_evaluation, prepare_folder
-from zoo.data.split import split, split_by_content
+from zoo.data.split import Fold, split, split_by_content
 from zoo.data.transforms import Preprocessing, TrainAugmentation, sample_rng
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Audit",
     "Batch",
     "DataError",
+    "Fold",
     "Folder",
     "FolderImages",
     "ImageSet",

@@ -1,94 +1,27 @@
-"""The pre-flight audit: read every picture once and say what is there before any work starts.
-
-Every file is decoded to its end, because a header says nothing about a truncated tail. JPEGs are
-decoded at an eighth of their size, which still reads every byte and saves most of the time.
-"""
+"""The pre-flight audit: what the pictures of a folder are like, said before any work starts."""
 
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
-from zoo.data.decode import decode_with_facts, read_bytes
-from zoo.data.errors import UnreadableImage, listed
+from zoo.data.errors import listed
+from zoo.data.facts import PictureFacts
 from zoo.data.image_folder import Folder, Picture
-from zoo.data.threads import default_threads, ordered_map
+from zoo.data.likeness import groups_of_near
 
 TINY_SIDE = 32
 """Pictures whose shorter side is under this many pixels are counted as tiny."""
+HUGE_PIXELS = 24_000_000
+"""Pictures of more pixels are counted as huge: most of an epoch would go into decoding them."""
 IMBALANCE = 3.0
 """A largest class of at least this many times the smallest is remarked on."""
 
-_AUDIT_MIN_SIDE = 64  # decode no finer than this where the format allows, pixels
 _MOST_ROWS = 40  # classes printed before the rest is summed up
-_CHUNK = 8  # files a thread reads in one go
-
-
-@dataclass(frozen=True)
-class PictureFacts:
-    """What reading one file showed.
-
-    Attributes:
-        digest: SHA-256 of the file; b"" where it could not be read.
-        width, height: of the upright picture, pixels; 0 where it is unreadable.
-        orientation: EXIF orientation, 1 to 8.
-        failure: why the file is no picture, or None.
-    """
-
-    digest: bytes
-    width: int
-    height: int
-    orientation: int
-    failure: UnreadableImage | None
-
-
-def inspect(
-    pictures: Sequence[Picture], *, threads: int | None = None, progress: bool = False
-) -> dict[str, PictureFacts]:
-    """Read and decode every file; facts by picture name.
-
-    Unreadable files are reported in the facts, not raised. Ctrl-C stops it at once.
-
-    Args:
-        pictures: from a scan.
-        threads: None takes one per CPU, at most 8.
-        progress: show a progress bar on the error stream.
-    """
-    from tqdm import tqdm
-
-    threads = default_threads() if threads is None else threads
-    chunks = [pictures[i : i + _CHUNK] for i in range(0, len(pictures), _CHUNK)]
-    facts: dict[str, PictureFacts] = {}
-    disable = None if progress else True  # None: unless the error stream is no terminal
-    bar = tqdm(total=len(pictures), desc="Checking pictures", unit="", leave=False, disable=disable)
-    # Pillow warns of damaged metadata on the error stream, file unnamed; damage that matters fails.
-    with warnings.catch_warnings(), bar:
-        warnings.filterwarnings("ignore", module=r"PIL\.")
-        done = ordered_map(_inspect_chunk, chunks, threads, ahead=4 * threads)
-        for chunk, found in zip(chunks, done, strict=True):
-            facts.update(zip((p.name for p in chunk), found, strict=True))
-            bar.update(len(chunk))
-    return facts
-
-
-def _inspect_chunk(pictures: Sequence[Picture]) -> list[PictureFacts]:
-    return [_inspect_one(picture) for picture in pictures]
-
-
-def _inspect_one(picture: Picture) -> PictureFacts:
-    digest = b""
-    try:
-        data = read_bytes(picture.path)
-        digest = hashlib.sha256(data).digest()
-        found = decode_with_facts(data, min_side=_AUDIT_MIN_SIDE, name=picture.path)
-    except UnreadableImage as failure:
-        return PictureFacts(digest, 0, 0, 1, failure)
-    return PictureFacts(digest, found.width, found.height, found.orientation, None)
 
 
 @dataclass(frozen=True)
@@ -105,8 +38,11 @@ class Audit:
         duplicates_in_class: groups of identical files within a class.
         duplicates_across_classes: groups of identical files with different labels.
         duplicates_across_parts: groups of identical files on both sides of the split.
+        near_duplicates_across_parts: groups of pictures on both sides of the split that look the
+            same though their files differ; see zoo.data.likeness.
         rotated: number of pictures turned upright by their EXIF orientation.
         tiny: pictures with a side under `TINY_SIDE` pixels.
+        huge: pictures of more than `HUGE_PIXELS` pixels.
         fingerprint: SHA-256 (hex) over the content, class and part of every picture used, whatever
             the names and their order: equal for equal data.
     """
@@ -124,6 +60,8 @@ class Audit:
     rotated: int
     tiny: tuple[str, ...]
     fingerprint: str
+    near_duplicates_across_parts: tuple[tuple[str, ...], ...] = ()
+    huge: tuple[str, ...] = ()
 
     @property
     def imbalance(self) -> float:
@@ -133,19 +71,27 @@ class Audit:
 
     def lines(self) -> list[str]:
         """The report for people, one string a line."""
+        return [self.headline, *self._class_table(), *self.remarks()]
+
+    @property
+    def headline(self) -> str:
+        """How many pictures and classes there are."""
         train, val = sum(self.train_counts), sum(self.val_counts)
-        lines = [
+        return (
             f"{self.root}: {train + val} pictures in {len(self.classes)} classes "
             f"({train} to train, {val} to validate)"
-        ]
-        lines += self._class_table()
+        )
+
+    def remarks(self) -> list[str]:
+        """What a person should know before training on it, one string a line."""
+        lines: list[str] = []
         if self.imbalance >= IMBALANCE:
             lines.append(
                 f"Uneven: the largest class has {self.imbalance:.1f} times the training pictures "
                 "of the smallest."
             )
         unseen = [c for c, n in zip(self.classes, self.val_counts, strict=True) if n == 0]
-        if unseen and val:
+        if unseen and any(self.val_counts):
             lines.append(f"Not validated, for lack of pictures: {listed(unseen)}")
         if self.empty_classes:
             lines.append(f"Left out, no readable picture: {listed(self.empty_classes)}")
@@ -163,10 +109,21 @@ class Audit:
             if groups:
                 example = listed(groups[0], 3)
                 lines.append(f"Identical files {what}: {len(groups)} group(s), such as {example}")
+        if self.near_duplicates_across_parts:
+            groups = self.near_duplicates_across_parts
+            lines.append(
+                "Alike, though not identical, in both training and validation, which flatters it: "
+                f"{len(groups)} group(s), such as {listed(groups[0], 3)}"
+            )
         if self.rotated:
             lines.append(f"Turned upright by their EXIF orientation: {self.rotated}")
         if self.tiny:
             lines.append(f"Under {TINY_SIDE} pixels: {len(self.tiny)} ({listed(self.tiny, 3)})")
+        if self.huge:
+            lines.append(
+                f"Over {HUGE_PIXELS / 1e6:.0f} megapixels, slow to read: {len(self.huge)} "
+                f"({listed(self.huge, 3)})"
+            )
         return lines
 
     def _class_table(self) -> list[str]:
@@ -226,6 +183,10 @@ def audit(
             p.name for p in used if min(facts[p.name].width, facts[p.name].height) < TINY_SIDE
         ),
         fingerprint=_fingerprint(train, val, facts),
+        near_duplicates_across_parts=_alike_across_parts(train, val, facts),
+        huge=tuple(
+            p.name for p in used if facts[p.name].width * facts[p.name].height > HUGE_PIXELS
+        ),
     )
 
 
@@ -237,21 +198,38 @@ def _duplicates(
 ) -> tuple[_Groups, _Groups, _Groups]:
     """Groups of identical files: within a class, across classes, across the two parts."""
     groups: defaultdict[bytes, list[tuple[Picture, str]]] = defaultdict(list)
+    times = Counter(facts[picture.name].digest for picture in chain(train, val))
     for part, pictures in (("train", train), ("val", val)):
         for picture in pictures:
-            groups[facts[picture.name].digest].append((picture, part))
+            if times[digest := facts[picture.name].digest] > 1:
+                groups[digest].append((picture, part))
     in_class: list[tuple[str, ...]] = []
     across_classes: list[tuple[str, ...]] = []
     across_parts: list[tuple[str, ...]] = []
     for group in groups.values():
-        if len(group) == 1:
-            continue
         names = tuple(p.name for p, _ in group)
         labelled_apart = len({p.class_name for p, _ in group}) > 1
         (across_classes if labelled_apart else in_class).append(names)
         if len({part for _, part in group}) > 1:
             across_parts.append(names)
     return tuple(in_class), tuple(across_classes), tuple(across_parts)
+
+
+def _alike_across_parts(
+    train: Sequence[Picture], val: Sequence[Picture], facts: dict[str, PictureFacts]
+) -> _Groups:
+    """Groups of pictures that look the same, on both sides; identical files are not counted."""
+    used = [*train, *val]
+    first_val = len(train)
+    found = []
+    for group in groups_of_near([facts[p.name].likeness for p in used]):
+        if group[0] >= first_val or group[-1] < first_val:
+            continue  # all on one side
+        # Of identical files on one side, the first stands for all.
+        first = {(facts[used[i].name].digest, i >= first_val): i for i in reversed(group)}
+        if len({digest for digest, _ in first}) > 1:
+            found.append(tuple(used[i].name for i in sorted(first.values())))
+    return tuple(found)
 
 
 def _fingerprint(

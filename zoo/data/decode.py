@@ -134,6 +134,32 @@ def _decode(data: bytes, min_side: int | None, name: str) -> Decoded:
         raise UnreadableImage(name, _why_unidentified(data)) from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UnreadableImage(name, _too_large("")) from None
+    return _finish(image, min_side, name)
+
+
+def upright_rgb(image: Image.Image, name: str) -> Image.Image:
+    """A picture that PIL opened or made, as `decode` gives that of a file; it stays as it is.
+
+    Raises:
+        UnreadableImage: its file turns out to be damaged, or its samples have no known range.
+
+    >>> from PIL import Image
+    >>> upright_rgb(Image.new("L", (4, 2), 255), "white").getpixel((0, 0))
+    (255, 255, 255)
+    """
+    info = dict(image.info)
+    try:
+        return _finish(image, None, name).image
+    except (UnreadableImage, MemoryError):
+        raise
+    except Exception as error:  # as in `decode_with_facts`
+        raise UnreadableImage(name, f"damaged or truncated: {error}") from error
+    finally:
+        image.info = info
+
+
+def _finish(image: Any, min_side: int | None, name: str) -> Decoded:
+    """From an opened picture to an upright one."""
     if image.width * image.height > MAX_PIXELS:
         raise UnreadableImage(name, _too_large(f"{image.width}x{image.height} pixels is "))
     opened_as = image.size

@@ -10,18 +10,21 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from zoo.data import manifest
 from zoo.data.decode import SUFFIXES
 from zoo.data.errors import DataError, MissingFolder, NotAFolder
 
 TRAIN_NAME = "train"
 VAL_NAMES = ("val", "valid", "validation", "test")
+NO_FILE = "no such file"
 OUTSIDE = "picture outside the class folders"
+_SUFFIXES = tuple(SUFFIXES)
 _SYSTEM_FOLDERS = frozenset(["__macosx", "@eadir", "__pycache__", "lost+found", "$recycle.bin"])
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """One file: its path, its name relative to the data folder ("/" between parts), its class."""
 
     path: str
@@ -51,11 +54,14 @@ def collect(
             f"Check the spelling, or make one folder per class, such as {path / 'cat'} and "
             f"{path / 'dog'}, and put the pictures into them."
         )
+    if path.is_file() and path.suffix.lower() in manifest.SUFFIXES:
+        return _listed(path)
     if not path.is_dir():
         raise NotAFolder(
             f"{path}: is a file; expected a folder that holds one folder of pictures per class.\n"
             f"For one picture, type: zoo predict RUN {path}\n"
-            "For an archive, unpack it first and give the folder."
+            "For an archive, unpack it first and give the folder. For a list of pictures and their "
+            f"classes, give it a name that ends in {', '.join(manifest.SUFFIXES)}."
         )
     if not os.access(path, os.R_OK | os.X_OK):
         raise DataError(f'{path}: permission denied.\nType: chmod -R u+rX "{path}"')
@@ -69,6 +75,24 @@ def collect(
     train = _by_class(train_part, path, skipped)
     val = None if val_part is None else _by_class(val_part, path, skipped)
     return train, val, skipped, path
+
+
+def _listed(
+    path: Path,
+) -> tuple[PicturesByClass, PicturesByClass | None, list[Skipped], Path]:
+    """What a list names, as `collect` gives it; files that are not there are skipped."""
+    train: PicturesByClass = {}
+    val: PicturesByClass = {}
+    skipped: list[Skipped] = []
+    for file, label, part in manifest.read_manifest(path):
+        inside = file.is_relative_to(path.parent)
+        name = printable((file.relative_to(path.parent) if inside else file).as_posix())
+        if not file.is_file():
+            skipped.append(Skipped(name, NO_FILE))
+            continue
+        found = val if part == "val" else train
+        found.setdefault(label, []).append(Picture(str(file), name, label))
+    return train, val or None, skipped, path
 
 
 def _parts(root: Path) -> tuple[Path, Path | None]:
@@ -87,13 +111,14 @@ def _parts(root: Path) -> tuple[Path, Path | None]:
     return (root, None) if set(folders) - set(VAL_NAMES) else (train, None)
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder of that name is nobody's class or picture."""
     return name.startswith(".") or name.lower() in _SYSTEM_FOLDERS
 
 
 def _visible_folders(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
-        names = sorted(e.name for e in entries if not _is_hidden(e.name) and _is_dir(e))
+        names = sorted(e.name for e in entries if not is_hidden(e.name) and _is_dir(e))
     return [folder / name for name in names]
 
 
@@ -111,8 +136,9 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _claims_picture(name: str) -> bool:
-    return os.path.splitext(name)[1].lower() in SUFFIXES
+def claims_picture(name: str) -> bool:
+    """Whether a file of that name says that it is a picture."""
+    return name.lower().endswith(_SUFFIXES)
 
 
 def _by_class(part: Path, root: Path, skipped: list[Skipped]) -> PicturesByClass:
@@ -121,37 +147,43 @@ def _by_class(part: Path, root: Path, skipped: list[Skipped]) -> PicturesByClass
     for folder in _visible_folders(part):
         # One spelling of é: some systems store it as one code point and others as two, and the
         # parts of a data set may come from both.
-        name = unicodedata.normalize("NFC", _printable(folder.name))
+        name = unicodedata.normalize("NFC", printable(folder.name))
         visited = {_identity(root), _identity(part)}
         found = classes.setdefault(name, [])
-        for path in _walk(folder, root, visited, skipped):
-            found.append(Picture(os.fspath(path), _relative(path, root), name))
+        for path, relative in _walk(folder, root, visited, skipped):
+            found.append(Picture(path, relative, name))
     return classes
 
 
-def _walk(folder: Path, root: Path, visited: set[object], skipped: list[Skipped]) -> Iterator[Path]:
-    """Picture files under `folder`, each real folder once however many links lead to it."""
+def _walk(
+    folder: Path, root: Path, visited: set[object], skipped: list[Skipped]
+) -> Iterator[tuple[str, str]]:
+    """(path, name relative to the root) of picture files under `folder`, each real folder once
+    however many links lead to it."""
     identity = _identity(folder)
+    here = _relative(folder, root) + "/"
     if identity in visited:
-        skipped.append(Skipped(_relative(folder, root) + "/", "link to a folder already read"))
+        skipped.append(Skipped(here, "link to a folder already read"))
         return
     visited.add(identity)
     try:
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)
     except PermissionError:
-        skipped.append(Skipped(_relative(folder, root) + "/", "permission denied"))
+        skipped.append(Skipped(here, "permission denied"))
         return
     for entry in entries:
-        path = folder / entry.name
-        if _is_dir(entry) and not _is_hidden(entry.name):
+        # Texts rather than paths: folders of 100,000 files are walked in half a second.
+        if claims_picture(entry.name) and entry.name[0] != "." and _is_file(entry):
+            yield entry.path, here + printable(entry.name)
+            continue
+        path, is_folder = folder / entry.name, _is_dir(entry)
+        if is_folder and not is_hidden(entry.name):
             yield from _walk(path, root, visited, skipped)
-        elif _is_dir(entry) or not (_is_file(entry) and _claims_picture(entry.name)):
+        elif is_folder or not (_is_file(entry) and claims_picture(entry.name)):
             skipped.append(_why_skipped(entry, path, root))
-        elif _is_hidden(entry.name):
-            skipped.append(Skipped(_relative(path, root), "hidden"))
         else:
-            yield path
+            skipped.append(Skipped(_relative(path, root), "hidden"))
 
 
 def _note_loose_files(folder: Path, root: Path, skipped: list[Skipped]) -> None:
@@ -160,9 +192,9 @@ def _note_loose_files(folder: Path, root: Path, skipped: list[Skipped]) -> None:
         entries = sorted(scanned, key=lambda entry: entry.name)
     for entry in entries:
         path = folder / entry.name
-        if _is_dir(entry) and not _is_hidden(entry.name):
+        if _is_dir(entry) and not is_hidden(entry.name):
             continue
-        if _is_file(entry) and _claims_picture(entry.name) and not _is_hidden(entry.name):
+        if _is_file(entry) and claims_picture(entry.name) and not is_hidden(entry.name):
             skipped.append(Skipped(_relative(path, root), OUTSIDE))
         else:
             skipped.append(_why_skipped(entry, path, root))
@@ -172,7 +204,7 @@ def _why_skipped(entry: os.DirEntry[str], path: Path, root: Path) -> Skipped:
     name = _relative(path, root)
     if _is_dir(entry):
         return Skipped(name + "/", "hidden or system folder")
-    if _is_hidden(entry.name):
+    if is_hidden(entry.name):
         return Skipped(name, "hidden")
     if entry.is_symlink() and not path.exists():
         return Skipped(name, "broken link")
@@ -185,9 +217,13 @@ def _identity(path: Path) -> object:
 
 
 def _relative(path: Path, root: Path) -> str:
-    return _printable(path.relative_to(root).as_posix())
+    return printable(path.relative_to(root).as_posix())
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """`name` with bytes that are no UTF-8 written as \\xNN: it can be printed and stored."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    return name

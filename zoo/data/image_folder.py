@@ -9,6 +9,8 @@ The validation folder may be called val, valid, validation or test (the first fo
 Classes are sorted as text, so folders 0 to 11 come as 0, 1, 10, 11, 2, ...: an index is not a name,
 and the mapping has to travel with the weights. Class names of all parts share one mapping.
 
+Or root is a list of pictures and their classes, see `zoo.data.manifest`.
+
 Skipped, and reported: hidden files and folders, system folders such as `__MACOSX`, files that do
 not claim to be pictures, pictures outside class folders, broken links. Linked folders are followed.
 """
@@ -16,6 +18,7 @@ not claim to be pictures, pictures outside class folders, broken links. Linked f
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +35,7 @@ from zoo.data.errors import (
     StrayClasses,
     listed,
 )
-from zoo.data.folder_layout import OUTSIDE, Picture, PicturesByClass, Skipped, collect
+from zoo.data.folder_layout import NO_FILE, OUTSIDE, Picture, PicturesByClass, Skipped, collect
 from zoo.data.image_set import ImageSet
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ class Folder:
         empty_classes: class folders without a picture; they get no index.
         skipped: what was left out.
         of_model: the classes are those of a model, whatever pictures there are.
+        strays: (class, pictures) that the model does not know; these pictures are in no part.
     """
 
     root: Path
@@ -60,6 +64,7 @@ class Folder:
     empty_classes: tuple[str, ...]
     skipped: tuple[Skipped, ...]
     of_model: bool = False
+    strays: tuple[tuple[str, int], ...] = ()
 
     @property
     def class_to_index(self) -> dict[str, int]:
@@ -95,11 +100,12 @@ def scan_for_classes(root: str | os.PathLike[str], classes: Sequence[str]) -> Fo
     """Find the pictures under `root` for a model whose classes are already fixed, to evaluate it.
 
     The validation part is taken where there is one, else all pictures; they are in `val`, and
-    `train` is empty. Any number of the classes may be present.
+    `train` is empty. Classes are matched by name: some may be missing, and their order does not
+    matter. Folders that are no class of the model are counted in `strays`.
 
     Raises:
         MissingFolder, NotAFolder, NoPictures, NoClassFolders: as `scan`.
-        StrayClasses: the folder has a class that the model does not know.
+        StrayClasses: the model knows none of the folder's classes.
     """
     train, val, skipped, root = collect(root)
     folder = _folder(root, {}, train if val is None else val, skipped)
@@ -187,14 +193,17 @@ def _checked(folder: Folder) -> Folder:
 def _checked_for_model(folder: Folder) -> Folder:
     if not folder.val:
         raise _nothing_found(folder)
-    strays = sorted({p.class_name for p in folder.val} - set(folder.classes))
-    if strays:
+    known = set(folder.classes)
+    strays = Counter(p.class_name for p in folder.val if p.class_name not in known)
+    kept = tuple(p for p in folder.val if p.class_name in known)
+    if not kept:
         raise StrayClasses(
-            f"{folder.root}: the model has no class called {listed(strays)}.\n"
-            f"Its classes are {listed(folder.classes)}. Rename or remove these folders.",
-            strays,
+            f"{folder.root}: the model has no class called {listed(sorted(strays))}.\n"
+            f"Its classes are {listed(folder.classes)}. Name the folders by the classes they hold.",
+            sorted(strays),
         )
-    return folder
+    found = Counter(dict(folder.strays)) + strays
+    return replace(folder, val=kept, strays=tuple(sorted(found.items())))
 
 
 def _nothing_found(folder: Folder) -> Exception:
@@ -205,6 +214,12 @@ def _nothing_found(folder: Folder) -> Exception:
             f"{root}: {len(loose)} picture(s) lie in no class folder, such as {loose[0]}.\n"
             f"Make one folder per class inside {root} and move the pictures in, for example: "
             f'mkdir "{root / "cat"}" "{root / "dog"}"'
+        )
+    absent = [s.name for s in folder.skipped if s.reason == NO_FILE]
+    if absent:
+        return NoPictures(
+            f"{root}: none of its {len(absent)} pictures is there, such as {absent[0]}.\n"
+            f"Paths in a list are relative to its folder, {root.parent}."
         )
     empty = ""
     if folder.empty_classes:

@@ -6,11 +6,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zoo.data.audit import Audit, PictureFacts, audit, inspect
-from zoo.data.errors import DataError, UnreadableImages
+from zoo.data.audit import Audit, audit
+from zoo.data.errors import DataError, StrayClasses, UnreadableImages, listed
+from zoo.data.facts import PictureFacts, inspect
 from zoo.data.image_folder import Folder, FolderImages, Picture, scan, scan_for_classes
 from zoo.data.image_set import ImageSet
-from zoo.data.split import split
+from zoo.data.split import Fold, split
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ def prepare_folder(
     *,
     val_fraction: float = 0.2,
     seed: int = 0,
+    fold: Fold | None = None,
     strict: bool = False,
     threads: int | None = None,
     progress: bool = False,
@@ -40,6 +42,7 @@ def prepare_folder(
         root: the folder; see `image_folder` for the layouts.
         val_fraction: of each class, above 0 and below 1; used only to split.
         seed: of the split.
+        fold: which part validates, for cross-validation; None: `val_fraction` of each class.
         strict: refuse unreadable files instead of leaving them out.
         threads: that read pictures; None takes one per CPU, at most 8.
         progress: show a progress bar on the error stream.
@@ -51,10 +54,15 @@ def prepare_folder(
     >>> print(*prepared.audit.lines(), sep="\\n")           # doctest: +SKIP
     """
     folder = scan(root)
+    if fold is not None and folder.val is not None:
+        raise DataError(
+            f"{root}: has a validation part of its own, so it cannot be cut into folds.\n"
+            "Name the folder of the training part, or leave out --folds."
+        )
     folder, facts, digests = _read(folder, strict, threads, progress)
     train = FolderImages(folder.train, folder.classes, digests)
     if folder.val is None:
-        train, val = split(train, val_fraction, seed)
+        train, val = split(train, val_fraction, seed, fold)
     else:
         val = FolderImages(folder.val, folder.classes, digests)
     return PreparedFolder(train, val, audit(folder, train.pictures, val.pictures, facts))
@@ -67,14 +75,27 @@ def prepare_evaluation(
     strict: bool = False,
     threads: int | None = None,
     progress: bool = False,
-) -> tuple[FolderImages, Audit]:
+) -> tuple[FolderImages, Audit, dict[str, int]]:
     """The pictures of a folder labelled by a model's `classes`: its validation part where it has
-    one, else all of it. Arguments and errors are those of `prepare_folder`."""
+    one, else all of it; the audit; and how many pictures are left out because the model does not
+    know their class, by class. Arguments and errors are those of `prepare_folder`.
+
+    Raises:
+        StrayClasses: strict, and there is a class that the model does not know; or it knows none.
+    """
     folder = scan_for_classes(root, classes)
+    if strict and folder.strays:
+        names = [name for name, _ in folder.strays]
+        raise StrayClasses(
+            f"{root}: the model has no class called {listed(names)}.\nIts classes are "
+            f"{listed(classes)}. Rename or remove these folders, or leave out --strict to measure "
+            "on the others.",
+            names,
+        )
     folder, facts, digests = _read(folder, strict, threads, progress)
     assert folder.val is not None
     images = FolderImages(folder.val, folder.classes, digests)
-    return images, audit(folder, (), images.pictures, facts)
+    return images, audit(folder, (), images.pictures, facts), dict(folder.strays)
 
 
 def _read(
@@ -82,7 +103,7 @@ def _read(
 ) -> tuple[Folder, dict[str, PictureFacts], dict[str, bytes]]:
     """`folder` without its unreadable files, the facts on all files, and their digests, by name."""
     pictures: tuple[Picture, ...] = (*folder.train, *(folder.val or ()))
-    facts = inspect(pictures, threads=threads, progress=progress)
+    facts = inspect(pictures, folder.root, threads=threads, progress=progress)
     failures = [fact.failure for fact in facts.values() if fact.failure is not None]
     if failures and strict:
         raise UnreadableImages(failures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from zoo.data.errors import DataError
 from zoo.data.image_set import ImageSet
 
+
+class Fold(NamedTuple):
+    """One part of equal parts: `number` from 0 to `of` - 1."""
+
+    number: int
+    of: int
+
+
 _Set = TypeVar("_Set", bound=ImageSet)
 
 
 def split_by_content(
-    labels: ArrayLike, digests: Sequence[bytes], val_fraction: float = 0.2, seed: int = 0
+    labels: ArrayLike,
+    digests: Sequence[bytes],
+    val_fraction: float = 0.2,
+    seed: int = 0,
+    fold: Fold | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Indices of training and of validation pictures, stratified by class.
 
@@ -30,6 +42,9 @@ def split_by_content(
         digests: N content hashes.
         val_fraction: of each class's distinct pictures, above 0 and below 1.
         seed: another seed gives another split.
+        fold: which part validates, for cross-validation; `val_fraction` then counts for nothing.
+            Over all folds of a seed each picture validates once, but for one that is alone in its
+            class.
 
     Returns:
         Two increasing int64 index arrays that hold 0..N-1 between them.
@@ -48,6 +63,12 @@ def split_by_content(
     validates: dict[bytes, bool] = {}
     for label in np.unique(labels):
         distinct = sorted({keys[i] for i in np.flatnonzero(labels == label)})
+        if fold is not None:
+            count = len(distinct)
+            first, last = (n * count // fold.of for n in (fold.number, fold.number + 1))
+            for i, key in enumerate(distinct):
+                validates.setdefault(key, count > 1 and first <= i < last)
+            continue
         wanted = _val_count(len(distinct), val_fraction)
         # A picture that also lies in an earlier class has its side already; it counts here too.
         wanted -= sum(validates.get(key, False) for key in distinct)
@@ -57,14 +78,16 @@ def split_by_content(
     return np.flatnonzero(~side), np.flatnonzero(side)
 
 
-def split(images: _Set, val_fraction: float = 0.2, seed: int = 0) -> tuple[_Set, _Set]:
+def split(
+    images: _Set, val_fraction: float = 0.2, seed: int = 0, fold: Fold | None = None
+) -> tuple[_Set, _Set]:
     """`images` as a training and a validation set; see `split_by_content`.
 
     Raises:
         DataError: nothing is left to validate on, or a class has nothing left to train on.
     """
     digests = [images.digest(i) for i in range(len(images))]
-    train, val = split_by_content(images.labels, digests, val_fraction, seed)
+    train, val = split_by_content(images.labels, digests, val_fraction, seed, fold)
     if len(val) == 0:
         raise DataError(
             "no class has two distinct pictures, so none can be kept for validation.\n"

@@ -44,7 +44,7 @@ class Transform(Protocol):
         """The deterministic half."""
 
     def draw(self, prepared: Image.Image, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """The random half: (size, size, 3) uint8."""
+        """The random half: (size, size, 3) uint8, or several views (views, size, size, 3)."""
 
 
 def sample_rng(seed: int, epoch: int, index: int) -> np.random.Generator:
@@ -145,12 +145,17 @@ class Preprocessing:
 
     def prepare(self, image: Image.Image) -> Image.Image:
         """Upright RGB picture to the (size, size) square."""
+        image = self.resized(image)
+        return image.crop(center_crop_box(*image.size, self.size))
+
+    def resized(self, image: Image.Image) -> Image.Image:
+        """Upright RGB picture to one whose shorter side is `resize`: what the square is cut of."""
         if image.mode != "RGB":
             raise ValueError(f"preprocessing: picture has mode {image.mode}; expected RGB")
         wanted = resized_size(*image.size, self.resize)
         if image.size != wanted:
             image = image.resize(wanted, _filter(self.interpolation))
-        return image.crop(center_crop_box(*image.size, self.size))
+        return image
 
     def draw(self, prepared: Image.Image, rng: np.random.Generator) -> NDArray[np.uint8]:
         """The prepared square as (size, size, 3) uint8; draws nothing from `rng`."""

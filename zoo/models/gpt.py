@@ -224,8 +224,7 @@ class GPT(TextModel):
         config: a row of VARIANTS, or one's own.
 
     Attributes:
-        checkpointing: keep only the blocks' inputs for the backward pass and compute the rest
-            again: less memory for a third more time.
+        head: from vectors to logits in place of `wte`, for weights of fewer bits; else None.
 
     >>> model = build("gpt_nano")
     >>> model(engine.asarray([[1, 2, 3]])).shape
@@ -236,17 +235,17 @@ class GPT(TextModel):
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__()
-        self.config = config
-        self.checkpointing = False
+        self.config: GPTConfig = config
+        self.head: nn.Module | None = None
         self.wte = nn.Embedding(config.vocab, config.width)
         self.wpe = nn.Embedding(config.context, config.width)
         self.h = nn.ModuleList([Block(config) for _ in range(config.layers)])
         self.ln_f = nn.LayerNorm(config.width, eps=1e-5)
         for table in (self.wte, self.wpe):
             nn.init.normal_(table.weight, std=0.02)
-        for block in self.h:
-            for projection in (block.attn.c_proj, block.mlp.c_proj):
-                nn.init.normal_(projection.weight, std=0.02 / math.sqrt(2 * config.layers))
+        for name, module in self.named_modules():
+            if isinstance(module, Conv1D) and name.endswith("c_proj"):
+                nn.init.normal_(module.weight, std=0.02 / math.sqrt(2 * config.layers))
 
     @property
     def context(self) -> int:
@@ -316,7 +315,7 @@ class GPT(TextModel):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits of vectors: (..., C) -> (..., V)."""
-        return F.linear(hidden, self.wte.weight)
+        return F.linear(hidden, self.wte.weight) if self.head is None else self.head(hidden)
 
     def forward(
         self,
@@ -325,6 +324,31 @@ class GPT(TextModel):
         cache: KVCache | None = None,
     ) -> Tensor:
         return self.logits(self.hidden(tokens, pads, cache))  # (B, T, V)
+
+    def quantize(self, kind: str) -> None:
+        """Keep the matrices in fewer bits, for inference: reading them is what takes the time of a
+        decoding step. The model can then no longer be trained or saved.
+
+        Args:
+            kind: "bfloat16", "int8" or "int4"; engine.nn.functional.quantize says how exact.
+
+        Raises:
+            ValueError: a width that is no multiple of 32, for int4.
+
+        >>> build("gpt_tiny").quantize("int8")
+        """
+        for block in self.h:
+            for part in block.children():
+                for name, layer in list(part.named_children()):
+                    if isinstance(layer, Conv1D):
+                        weight = engine.swapaxes(layer.weight, 0, 1)
+                        setattr(part, name, _quantized(weight, layer.bias, kind))
+        self.head = _quantized(self.wte.weight, None, kind)
+
+    def freeze_layers(self, count: int) -> None:
+        """Let the embeddings and the first `count` blocks stand still in training."""
+        for part in (self.wte, self.wpe, *list(self.h)[:count]):
+            part.requires_grad_(False)
 
     def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """Sum over all targets of -log p(target), nats.
@@ -338,9 +362,24 @@ class GPT(TextModel):
         ()
         """
         hidden = self.hidden(tokens).reshape((-1, self.config.width))  # (B T, C)
+        if self.head is not None:
+            return F.cross_entropy(
+                self.head(hidden), targets.reshape((-1,)), ignore_index=IGNORED, reduction="sum"
+            )
         return F.linear_cross_entropy(
             hidden, self.wte.weight, targets.reshape((-1,)), ignore_index=IGNORED, reduction="sum"
         )
+
+
+def _quantized(weight: Tensor, bias: Tensor | None, kind: str) -> nn.QuantizedLinear:
+    """The projection by a weight (out, in) that is kept in fewer bits."""
+    out_features, in_features = weight.shape
+    linear = nn.QuantizedLinear(in_features, out_features, kind, bias is not None)
+    linear.codes, linear.scales = F.quantize(weight.detach(), kind)
+    if linear.bias is not None and bias is not None:
+        with engine.no_grad():
+            linear.bias.copy_(bias)
+    return linear
 
 
 def _positions(before: int, t: int, pads: Sequence[int] | None) -> Tensor:

@@ -94,6 +94,29 @@ class ImageModel(ZooModel):
     def forward(self, x: Tensor) -> Tensor:
         return self.forward_head(self.forward_features(x))
 
+    def predict(self, images: Any, **options: Any) -> Any:
+        """What the model says of pictures, prepared as in its validation.
+
+        Args:
+            images: one picture, or many in a list, an iterable or an array (N, H, W, C). A picture
+                is a path, a PIL image or a uint8 array (H, W), (H, W, 3) RGB or (H, W, 4) RGBA.
+            options: `topk` (default 5), `batch_size` (16) and `threads`; see zoo.train.predict.
+
+        Returns:
+            A `zoo.train.Prediction` for one picture, a list of them for many. Of many, those that
+            cannot be read have `error` set.
+
+        Raises:
+            zoo.data.UnreadableImage: the one picture cannot be read.
+            TypeError, ValueError: not a picture, or an array of another dtype or shape.
+
+        >>> zoo.load("runs/resnet50-1").predict("cat.jpg").label      # doctest: +SKIP
+        'cat'
+        """
+        from zoo.train.predictions import predict_any
+
+        return predict_any(self, images, **options)
+
     def get_classifier(self) -> Linear | Identity:
         """The last layer; an Identity if there is none."""
         parent, name = self._parent_of_classifier()

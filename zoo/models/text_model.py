@@ -35,8 +35,13 @@ class TextModel(ZooModel):
 
     Attributes:
         tokenizer: between text and tokens.
+        config: a frozen dataclass: what the model was built from.
+        checkpointing: keep only the blocks' inputs for the backward pass and compute the rest
+            again: less memory for a third more time.
     """
 
+    config: Any
+    checkpointing: bool = False
     _tokenizer: Tokenizer | None = None  # None: GPT-2's, once somebody asks
 
     @property
@@ -90,6 +95,14 @@ class TextModel(ZooModel):
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits of vectors: (..., C) -> (..., V)."""
         raise NotImplementedError(f"{type(self).__name__} has no logits method")
+
+    def quantize(self, kind: str) -> None:
+        """Keep the matrices in fewer bits, for inference only: "bfloat16", "int8" or "int4"."""
+        raise NotImplementedError(f"{type(self).__name__} has no quantize method")
+
+    def freeze_layers(self, count: int) -> None:
+        """Let the first `count` blocks, and what comes before them, stand still in training."""
+        raise NotImplementedError(f"{type(self).__name__} has no freeze_layers method")
 
     def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """Sum over all targets of -log p(target), nats."""

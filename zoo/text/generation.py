@@ -217,7 +217,7 @@ def _config(settings: dict[str, Any]) -> GenerateConfig:
 
 
 def _texts(model: TextModel, prompts: Sequence[str], n: int, config: GenerateConfig) -> list[_Text]:
-    texts = []
+    texts: list[_Text] = []
     for prompt in prompts:
         tokens = model.tokenizer.encode(prompt)
         if not tokens:  # a text starts where another ended

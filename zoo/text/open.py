@@ -10,11 +10,17 @@ import zoo
 from zoo.models.text_model import TextModel, expect_text
 from zoo.registry import archs, get_arch
 from zoo.stored import RUN_WEIGHTS, run_facts
+from zoo.text.errors import GenerateError
+
+DTYPES = ("float32", "bfloat16", "int8", "int4")
 
 
-def open_text_model(run: str, *, threads: int | None = None) -> TextModel:
+def open_text_model(run: str, *, threads: int | None = None, dtype: str = "float32") -> TextModel:
     """The language model of a run (its folder or weights file), or of a name with its published
     weights.
+
+    Args:
+        dtype: one of DTYPES: what the matrices are kept in; fewer bits are faster and less exact.
 
     Raises:
         zoo.LoadError, hub.HubError: there is none, it does something else, or it cannot be read.
@@ -24,7 +30,13 @@ def open_text_model(run: str, *, threads: int | None = None) -> TextModel:
     """
     if threads is not None:
         engine.set_num_threads(threads)
-    return expect_text(zoo.load(run))
+    model = expect_text(zoo.load(run))
+    if dtype != "float32":
+        try:
+            model.quantize(dtype)
+        except ValueError as error:
+            raise GenerateError(f"{run} cannot be kept in {dtype}: {error}") from error
+    return model
 
 
 def is_text_model(run: str) -> bool:

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from zoo.train.callbacks import Callback
     from zoo.train.config import FINE_TUNING, FROM_SCRATCH, TrainConfig
     from zoo.train.errors import TrainError
-    from zoo.train.inference import evaluate, predict
+    from zoo.train.inference import evaluate
     from zoo.train.picture_task import PictureTask
+    from zoo.train.predictions import Prediction, embed, predict
     from zoo.train.report import Summary
-    from zoo.train.run import finetune, resume
+    from zoo.train.result import Result
+    from zoo.train.run import finetune, plan, resume, write_page
     from zoo.train.task import Task
+    from zoo.train.text_config import TextConfig
+    from zoo.train.text_run import finetune_text, resume_text
     from zoo.train.trainer import Trainer
 
 _HOMES = {
@@ -26,15 +30,23 @@ _HOMES = {
     "FINE_TUNING": "config",
     "FROM_SCRATCH": "config",
     "PictureTask": "picture_task",
+    "Prediction": "predictions",
+    "Result": "result",
     "Summary": "report",
     "Task": "task",
+    "TextConfig": "text_config",
     "TrainConfig": "config",
     "TrainError": "errors",
     "Trainer": "trainer",
+    "embed": "predictions",
     "evaluate": "inference",
     "finetune": "run",
-    "predict": "inference",
+    "finetune_text": "text_run",
+    "plan": "run",
+    "predict": "predictions",
     "resume": "run",
+    "resume_text": "text_run",
+    "write_page": "run",
 }
 
 __all__ = [
@@ -42,15 +54,23 @@ __all__ = [
     "FINE_TUNING",
     "FROM_SCRATCH",
     "PictureTask",
+    "Prediction",
+    "Result",
     "Summary",
     "Task",
+    "TextConfig",
     "TrainConfig",
     "TrainError",
     "Trainer",
+    "embed",
     "evaluate",
     "finetune",
+    "finetune_text",
+    "plan",
     "predict",
     "resume",
+    "resume_text",
+    "write_page",
 ]
 
 

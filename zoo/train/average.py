@@ -36,7 +36,7 @@ class WeightAverage:
 
     >>> average = WeightAverage(model, "ema", 0.999)      # doctest: +SKIP
     >>> average.update()                                  # doctest: +SKIP
-    >>> with average.applied():                           # doctest: +SKIP
+    >>> with replaced_state(model, average.tensors()):    # doctest: +SKIP
     ...     evaluate(model, loader)
     """
 
@@ -59,16 +59,6 @@ class WeightAverage:
         for name, array in self._floats().items():
             mean = self._means[name]
             mean += array.dtype.type(part) * (array - mean)
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """Inside the block the model has the averaged state; afterwards it has all of its own state
-        again, whatever the block did. Nothing happens while `count` is 0."""
-        if self.count == 0:
-            yield
-            return
-        with replaced_state(self.model, self._means):
-            yield
 
     def tensors(self) -> Mapping[str, NDArray[Any]]:
         """The averages, by the names of the model's state; they share memory."""

@@ -22,6 +22,7 @@ class TrainConfig(LoopConfig):
     3
     """
 
+    epochs: int = setting(8, "passes over the training pictures (the demo: 5)", least=1)
     batch_size: int = setting(16, "pictures a batch", least=2)
     freeze: str = setting(
         "auto",
@@ -30,7 +31,7 @@ class TrainConfig(LoopConfig):
         choices=("auto", "none", "backbone"),
     )
     head_epochs: int = setting(
-        1,
+        4,
         "epochs that freeze=auto trains the last layer alone; at most all epochs but one",
         least=0,
     )
@@ -38,7 +39,7 @@ class TrainConfig(LoopConfig):
         0.1, "learning rate of the layers before the last, as a fraction of lr", least=0
     )
     first_lr: float = setting(
-        1.0,
+        0.1,
         "learning rate of the first layers, as a fraction of that of the layers before the last; "
         "geometrically in between",
         least=0,
@@ -50,11 +51,18 @@ class TrainConfig(LoopConfig):
         "each epoch, from the last to the first",
         choices=("all", "gradual"),
     )
-    norm: str = setting(
+    batch_norm: str = setting(
         "train",
         "batch norms of layers that are trained; train: by the batch, their averages follow; "
         "frozen: by the averages of the weights that training started from",
         choices=("train", "frozen"),
+    )
+    norm_batches: int = setting(
+        0,
+        "batches on which the statistics of batch norms that are trained are measured anew before "
+        "each validation, where their averages lag behind the weights (average=swa: at least 16); "
+        "0: the averages",
+        least=0,
     )
     views: int = setting(
         1,
@@ -117,15 +125,39 @@ class TrainConfig(LoopConfig):
         0.0, "alpha of CutMix, which pastes a box of another picture; 0: none", least=0, most=1
     )
     size: int = setting(0, "side of the square fed to the model, pixels; 0: the model's", least=0)
+    minutes: float = setting(
+        0.0,
+        "time that the run may take; where its epochs would take longer, it has fewer; 0: no limit",
+        least=0,
+        free=True,
+    )
+    folds: int = setting(
+        0,
+        "parts of equal size into which the pictures are cut, of which one validates, instead of "
+        "val_fraction; 0: none",
+        least=0,
+        most=100,
+    )
+    fold: int = setting(0, "which of the folds validates, from 0", least=0)
     val_fraction: float = setting(
         0.2, "part of each class that validates, where DATA has no val folder", least=0.01, most=0.9
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.folds == 1 or (self.folds and self.fold >= self.folds):
+            raise ConfigError(
+                f"folds={self.folds}, fold={self.fold}; expected 2 folds or more, and a fold below "
+                "their number"
+            )
 
 
 FINE_TUNING = TrainConfig()
 """For pretrained weights."""
 
-FROM_SCRATCH = replace(FINE_TUNING, epochs=30, lr=0.002, head_epochs=0, backbone_lr=1.0)
+FROM_SCRATCH = replace(
+    FINE_TUNING, epochs=30, lr=0.002, head_epochs=0, backbone_lr=1.0, first_lr=1.0, norm_batches=16
+)
 """For `weights="none"`: there is nothing to keep, and more to learn."""
 
 
@@ -138,9 +170,20 @@ def default_config(*, pretrained: bool, **settings: Any) -> TrainConfig:
     >>> default_config(pretrained=False, epochs=2).lr == FROM_SCRATCH.lr
     True
     """
-    config = TrainConfig.from_dict(
-        {**(FINE_TUNING if pretrained else FROM_SCRATCH).to_dict(), **settings}
+    return check_start(
+        TrainConfig.from_dict(
+            {**(FINE_TUNING if pretrained else FROM_SCRATCH).to_dict(), **settings}
+        ),
+        pretrained,
     )
+
+
+def check_start(config: TrainConfig, pretrained: bool) -> TrainConfig:
+    """`config`, if it can work from pretrained weights or from none.
+
+    Raises:
+        ConfigError: it would keep random values.
+    """
     if config.freeze == "backbone" and not pretrained:
         raise ConfigError(
             "freeze='backbone' with weights='none' would keep random values; expected pretrained "

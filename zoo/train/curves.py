@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 _TRAIN, _VAL, _BEST = "#7a8ca3", "#d1495b", "#1b998b"
 
@@ -33,14 +34,14 @@ def draw_curves(rows: Sequence[dict[str, Any]], file: BinaryIO, title: str) -> N
     loss, accuracy, rate = figure.subplots(1, 3)
     figure.suptitle(title, x=0.01, ha="left", fontsize=11)
 
-    raw = _column(steps, "loss")
+    raw = column(steps, "loss")
     loss.plot(at_step, raw, color=_TRAIN, alpha=0.25, linewidth=0.8)
-    loss.plot(at_step, _smoothed(raw), color=_TRAIN, linewidth=1.5, label="training")
-    loss.plot(at_epoch, _column(epochs, "val_loss"), "o-", color=_VAL, ms=3.5, label="validation")
+    loss.plot(at_step, smoothed(raw), color=_TRAIN, linewidth=1.5, label="training")
+    loss.plot(at_epoch, column(epochs, "val_loss"), "o-", color=_VAL, ms=3.5, label="validation")
     loss.set_title("loss", loc="left", fontsize=10)
     loss.set_ylim(bottom=0)
 
-    train, val = _column(epochs, "train_accuracy"), _column(epochs, "val_accuracy")
+    train, val = column(epochs, "train_accuracy"), column(epochs, "val_accuracy")
     accuracy.plot(at_epoch, train, "o-", color=_TRAIN, ms=3.5, label="training")
     accuracy.plot(at_epoch, val, "o-", color=_VAL, ms=3.5, label="validation")
     best = [i for i, row in enumerate(epochs) if row["best"]]
@@ -51,7 +52,7 @@ def draw_curves(rows: Sequence[dict[str, Any]], file: BinaryIO, title: str) -> N
     accuracy.yaxis.set_major_formatter(PercentFormatter(1.0))
     accuracy.set_ylim(top=1.02)
 
-    rate.plot(at_step, _column(steps, "lr"), color=_BEST, linewidth=1.5)
+    rate.plot(at_step, column(steps, "lr"), color=_BEST, linewidth=1.5)
     rate.set_title("learning rate", loc="left", fontsize=10)
     rate.set_ylim(bottom=0)
 
@@ -66,16 +67,23 @@ def draw_curves(rows: Sequence[dict[str, Any]], file: BinaryIO, title: str) -> N
     figure.savefig(file, format="png")
 
 
-def _column(rows: Sequence[dict[str, Any]], key: str) -> Any:
+def column(rows: Sequence[dict[str, Any]], key: str) -> NDArray[np.float64]:
+    """One value of each row of a log; NaN where it was not finite."""
     return np.array([np.nan if row[key] is None else row[key] for row in rows], dtype=float)
 
 
-def _smoothed(values: Any) -> Any:
+def smoothed(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean of each value and those around it, over a window of about a thirtieth of all; gaps are
-    left out."""
+    left out.
+
+    >>> smoothed(np.array([1.0, 3.0]))
+    array([1., 3.])
+    """
+    if len(values) == 0:
+        return values
     half = len(values) // 60
-    known = np.where(np.isfinite(values), values, 0.0)
+    known = np.isfinite(values)
     window = np.ones(2 * half + 1)
-    total = np.convolve(known, window, "full")[half : half + len(values)]
-    count = np.convolve(np.isfinite(values), window, "full")[half : half + len(values)]
+    total = np.convolve(np.where(known, values, 0.0), window)[half : half + len(values)]
+    count = np.convolve(known, window)[half : half + len(values)]
     return total / np.where(count > 0, count, np.nan)

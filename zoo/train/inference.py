@@ -1,12 +1,8 @@
-"""Run a model over pictures: the same preprocessing and the same forward pass for validation,
-`zoo evaluate` and `zoo predict`.
-"""
+"""Batches of pictures through a model: one forward pass to train, validate and predict."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +10,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine.nn import functional as F
-from zoo.data import DataError, Loader, UnreadableImage, decode, to_tensor
-from zoo.data.threads import default_threads, ordered_map
+from zoo.data import Loader, to_tensor
 from zoo.train.metrics import Tally
 
 if TYPE_CHECKING:
@@ -36,7 +31,8 @@ def evaluate(
 
     Args:
         model: with `preprocessing` set; left in inference mode.
-        loader: not in training mode, with that preprocessing as its transform.
+        loader: not in training mode, with that preprocessing, or `zoo.train.tta.Views` of it, as
+            its transform.
         on_batch: called after each batch with its number of pictures; may raise to stop.
 
     >>> evaluate(zoo.load("run1"), loader).accuracy      # doctest: +SKIP
@@ -48,8 +44,7 @@ def evaluate(
     try:
         with engine.no_grad():
             for batch in batches:
-                logits = forward(model, batch.images, model.preprocessing)
-                tally.add(logits.numpy(), batch.labels)
+                tally.add(scores(model, batch.images, model.preprocessing), batch.labels)
                 if on_batch is not None:
                     on_batch(len(batch.labels))
     finally:
@@ -57,86 +52,21 @@ def evaluate(
     return tally
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """What a model says of one picture.
-
-    Attributes:
-        path: the picture's file.
-        top: (class name, probability) of the likeliest classes, likeliest first.
-        error: why the picture could not be read, or None; `top` is then empty.
-    """
-
-    path: str
-    top: tuple[tuple[str, float], ...]
-    error: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        top = [{"class": name, "probability": probability} for name, probability in self.top]
-        return {"path": self.path, "predictions": top, "error": self.error}
+def scores(
+    model: ImageModel, images: NDArray[np.uint8], preprocessing: Preprocessing
+) -> NDArray[np.float64]:
+    """Logits (N, classes) of pictures (N, H, W, 3) uint8. Of several views of each,
+    (N, views, H, W, 3), the logarithms of the mean of their probabilities."""
+    if images.ndim == 4:
+        return forward(model, images, preprocessing).numpy().astype(np.float64)
+    count, views = images.shape[:2]
+    flat = images.reshape(count * views, *images.shape[2:])
+    each = softmax(forward(model, flat, preprocessing).numpy().astype(np.float64))
+    with np.errstate(divide="ignore"):  # a probability of 0 is a score of minus infinity
+        return np.log(each.reshape(count, views, -1).mean(axis=1))
 
 
-def predict(
-    model: ImageModel,
-    paths: Sequence[str | os.PathLike[str]],
-    *,
-    topk: int = 5,
-    batch_size: int = 16,
-    threads: int | None = None,
-) -> Iterator[Prediction]:
-    """Classify picture files, in their order; pictures are decoded on threads meanwhile.
-
-    Args:
-        model: with `preprocessing` and `classes` set, in inference mode.
-        paths: picture files. One that cannot be read gives a `Prediction` with `error` set.
-        topk: classes to name for each picture.
-        batch_size: pictures computed at once.
-        threads: that decode; None takes one per CPU, at most 8.
-
-    >>> next(predict(zoo.load("run1"), ["cat.jpg"])).top[0]   # doctest: +SKIP
-    ('cat', 0.98)
-    """
-    preprocessing: Preprocessing = model.preprocessing
-
-    def read(path: str | os.PathLike[str]) -> tuple[str, NDArray[np.uint8] | UnreadableImage]:
-        try:
-            return os.fspath(path), preprocessing.apply(decode(path))
-        except UnreadableImage as failure:
-            return os.fspath(path), failure
-
-    threads = default_threads() if threads is None else threads
-    pictures = ordered_map(read, paths, threads, ahead=2 * batch_size)
-    try:
-        waiting: list[tuple[str, NDArray[np.uint8] | UnreadableImage]] = []
-        for picture in pictures:
-            waiting.append(picture)
-            if len(waiting) == batch_size:
-                yield from _classify(model, waiting, topk)
-                waiting = []
-        yield from _classify(model, waiting, topk)
-    finally:
-        pictures.close()
-
-
-def _classify(
-    model: ImageModel, pictures: list[tuple[str, NDArray[np.uint8] | UnreadableImage]], topk: int
-) -> Iterator[Prediction]:
-    readable = [image for _, image in pictures if not isinstance(image, DataError)]
-    rows: Iterator[NDArray[np.float64]] = iter(())
-    if readable:
-        with engine.no_grad():
-            logits = forward(model, np.stack(readable), model.preprocessing).numpy()
-        rows = iter(_softmax(logits.astype(np.float64)))
-    for path, image in pictures:
-        if isinstance(image, UnreadableImage):
-            yield Prediction(path, (), image.reason)
-            continue
-        probabilities = next(rows)
-        best = np.argsort(-probabilities, kind="stable")[:topk]
-        yield Prediction(path, tuple((model.classes[i], float(probabilities[i])) for i in best))
-
-
-def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logits (N, classes) as probabilities."""
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)

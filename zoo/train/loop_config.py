@@ -43,7 +43,7 @@ class LoopConfig:
     3
     """
 
-    epochs: int = setting(5, "passes over the training pictures (the demo: 1)", least=1)
+    epochs: int = setting(5, "passes over what is trained on", least=1)
     lr: float = setting(0.01, "peak learning rate", least=0)
     schedule: str = setting(
         "cosine",

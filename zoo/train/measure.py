@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import engine
 import zoo
 from zoo import demo
 from zoo.data import Audit, ImageSet, Loader, prepare_evaluation
+from zoo.data.errors import listed
 from zoo.models.image_model import expect_images
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.errors import DataChanged, NotARun
 from zoo.train.inference import evaluate
 from zoo.train.report import class_table
+from zoo.train.tta import views_for
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
@@ -30,6 +32,7 @@ class Measured:
         unreadable: files left out.
         classes: names, in index order.
         class_accuracy: (right, all) pictures of each class.
+        unknown_classes: pictures left out because the model does not know their class, by class.
     """
 
     run: str
@@ -40,6 +43,7 @@ class Measured:
     unreadable: int
     classes: tuple[str, ...]
     class_accuracy: tuple[tuple[int, int], ...]
+    unknown_classes: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -48,10 +52,25 @@ class Measured:
     def lines(self) -> list[str]:
         """The report for people, one string a line."""
         right = sum(right for right, _ in self.class_accuracy)
-        return [
+        lines = [
             f"Accuracy {self.accuracy:.2%} ({right} of {self.pictures}), loss {self.loss:.4f}",
             *class_table(self.classes, self.class_accuracy),
         ]
+        absent = [
+            name
+            for name, (_, count) in zip(self.classes, self.class_accuracy, strict=True)
+            if count == 0
+        ]
+        if absent:
+            lines.append(f"No pictures of {listed(absent)}: nothing is said of these classes.")
+        if self.unknown_classes:
+            more = sum(self.unknown_classes.values())
+            named = listed([f"{name} ({n})" for name, n in self.unknown_classes.items()])
+            lines.append(
+                f"Left out, of classes that the model does not know: {named}. With these counted "
+                f"as wrong, accuracy is {right / (self.pictures + more):.2%}."
+            )
+        return lines
 
 
 def open_model(run: str, *, threads: int | None = None) -> ImageModel:
@@ -83,10 +102,13 @@ def measure(
     batch_size: int = 16,
     threads: int | None = None,
     strict: bool = False,
+    tta: str = "none",
     show_progress: bool = False,
 ) -> Measured:
     """Loss and accuracy of a run on the pictures under `data`: its validation part where it has
-    one, else all of it, labelled by the classes of the run.
+    one, else all of it. Labels are matched to the classes of the run by name: some may be missing,
+    others may be there that the run does not know, and their order does not matter. `tta` says
+    which views of a picture are averaged: "none", "flip" or "ten"; see `zoo.train.tta`.
 
     Raises:
         TrainError, zoo.data.DataError, hub.HubError: each says what to do.
@@ -95,10 +117,10 @@ def measure(
     0.97
     """
     model = open_model(run, threads=threads)
-    images, audit = _labelled(data, model, strict, threads, show_progress)
+    images, audit, unknown = _labelled(data, model, strict, threads, show_progress)
     from tqdm import tqdm
 
-    loader = Loader(images, model.preprocessing, batch_size, threads=threads)
+    loader = Loader(images, views_for(model.preprocessing, tta), batch_size, threads=threads)
     bar = tqdm(
         total=len(images),
         desc="evaluating",
@@ -117,12 +139,13 @@ def measure(
         unreadable=len(audit.unreadable),
         classes=tuple(model.classes),
         class_accuracy=tuple(tally.per_class()),
+        unknown_classes=unknown,
     )
 
 
 def _labelled(
     data: str, model: ImageModel, strict: bool, threads: int | None, show_progress: bool
-) -> tuple[ImageSet, Audit]:
+) -> tuple[ImageSet, Audit, dict[str, int]]:
     if data != demo.NAME:
         return prepare_evaluation(
             data, model.classes, strict=strict, threads=threads, progress=show_progress
@@ -133,4 +156,4 @@ def _labelled(
             f"the demo's classes are the digits 0 to 9, the model's are {', '.join(model.classes)}."
             "\nName a folder of pictures of these classes: --data DIR"
         )
-    return prepared.val, prepared.audit
+    return prepared.val, prepared.audit, {}

@@ -75,7 +75,7 @@ def set_training_mode(model: ImageModel, config: TrainConfig) -> None:
     for module in model.modules():
         own = [p for name, p in module.named_parameters() if "." not in name]
         frozen = own and not any(p.requires_grad for p in own)
-        if frozen or (config.norm == "frozen" and isinstance(module, nn.BatchNorm2d)):
+        if frozen or (config.batch_norm == "frozen" and isinstance(module, nn.BatchNorm2d)):
             module.training = False
 
 

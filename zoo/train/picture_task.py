@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
 
 _GIB = 2**30
-_REFRESH_BATCHES = 50  # that statistics of batch norms are measured on
+_SWA_NORM_BATCHES = 16  # at least: a mean of weights has statistics of its own
 
 
 class Samples(NamedTuple):
@@ -166,10 +166,13 @@ class PictureTask(Task):
         )
 
     def refresh(self, stop_if_asked: Callable[[], None]) -> None:
-        """Measure the statistics of the batch norms that are trained, on pictures of this epoch."""
+        """Measure the statistics of the batch norms that are trained, on pictures of this epoch (Wu
+        and Johnson, "Rethinking batch in BatchNorm", arXiv:2105.07576, section 3)."""
         norms = [m for m in self.model.modules() if isinstance(m, nn.BatchNorm2d) and m.training]
         self.model.eval()
-        if not norms:
+        least = _SWA_NORM_BATCHES if self.config.average == "swa" else 0
+        wanted = max(self.config.norm_batches, least)
+        if not norms or wanted == 0:
             return
         momenta = [norm.momentum for norm in norms]
         for norm in norms:
@@ -180,7 +183,7 @@ class PictureTask(Task):
         batches = self._train_loader.epoch(self._epoch)
         try:
             with engine.no_grad():
-                for batch, _ in zip(batches, range(_REFRESH_BATCHES), strict=False):
+                for batch, _ in zip(batches, range(wanted), strict=False):
                     stop_if_asked()
                     forward(self.model, batch.images, self.model.preprocessing)
         finally:

@@ -53,6 +53,7 @@ class Progress:
     skipped_in_a_row: int = 0
     seen: int = 0  # samples or tokens trained on in all
     train_seconds: float = 0.0  # of training steps in all
+    epoch_seconds: float = 0.0  # of training steps of this epoch
     seconds: float = 0.0  # wall time in all, over all sessions
     averaged: int = 0  # updates of the average of weights
     stale: int = 0  # epochs since the best one
@@ -74,7 +75,7 @@ class Progress:
         """Move on to the start of the following epoch."""
         self.epoch += 1
         self.batch = self.weight = 0
-        self.loss_sum = 0.0
+        self.loss_sum = self.epoch_seconds = 0.0
         self.counts = {}
 
     @classmethod

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from zoo.train.errors import quoted
 
+REPORT = "report.html"  # the page about a run, in its folder
+SUMMARY = "summary.json"  # its figures, beside it
 _MOST_CLASSES = 30  # printed before the rest is summed up
 
 
@@ -60,11 +62,15 @@ class Summary:
         ]
         if self.skipped_steps:
             lines.append(f"Skipped {self.skipped_steps} steps: loss or gradients were not finite")
+        page = []
+        if (out / REPORT).is_file():
+            page = [f"  {out / REPORT}   all about it on one page, for a browser"]
         return [
             *lines,
             "",
             f"  {out / 'model.safetensors'}   the weights, with classes and preprocessing",
             f"  {out / 'curves.png'}   loss, accuracy and learning rate",
+            *page,
             "",
             "Next:",
             f"  zoo predict {quoted(out)} PICTURE...",

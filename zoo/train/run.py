@@ -7,8 +7,8 @@ data folder, output folder, weights, pictures. Nothing is written until all of i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +16,29 @@ import engine
 import hub
 import zoo
 from zoo import demo
-from zoo.data import PreparedFolder, Preprocessing, prepare_folder, scan
+from zoo.data import Fold, PreparedFolder, Preprocessing, prepare_folder
 from zoo.models.image_model import expect_images
+from zoo.report.record import Record
 from zoo.stored import RUN_WEIGHTS
+from zoo.train.budget import within_budget
 from zoo.train.checkpoint import Checkpoints
-from zoo.train.config import TrainConfig, default_config
+from zoo.train.config import TrainConfig
 from zoo.train.curves import draw_curves
 from zoo.train.errors import DataChanged, NothingToResume, SettingsConflict, quoted
 from zoo.train.log import read_rows
+from zoo.train.loop_config import LoopConfig
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
 from zoo.train.picture_task import PictureTask
-from zoo.train.report import Summary
+from zoo.train.planning import Plan, make_plan
+from zoo.train.recipes import AUTO, plan_config
+from zoo.train.report import SUMMARY, Summary
+from zoo.train.result import Result
 from zoo.train.trainer import Trainer
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
+    from zoo.train.callbacks import Callback
 
 Say = Callable[[str], None]
 PathLike = str | os.PathLike[str]
@@ -42,23 +49,30 @@ def finetune(
     data: PathLike,
     *,
     weights: PathLike = "default",
+    recipe: PathLike = AUTO,
     out: PathLike | None = None,
     strict: bool = False,
+    report: bool = True,
+    callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
     **settings: Any,
-) -> Summary:
+) -> Result:
     """Train `model` on the pictures under `data` and keep the best weights in `out`.
 
     Args:
         model: name of an architecture; see `zoo.list_models`.
         data: folder with a folder of pictures per class, or "demo" for the built-in digits.
         weights: "default", a card's name or a file's path; "none" starts from random ones.
+        recipe: "linear", "finetune", "full", "scratch", the path of a TOML file, or "auto", which
+            chooses from the data; see `zoo.train.recipes`.
         out: folder to write to, absent or empty; None takes the first free `runs/MODEL-N`.
         strict: refuse unreadable pictures instead of leaving them out.
+        report: write `report.html` at the end; see zoo.report.
+        callbacks: told what happens meanwhile; see `zoo.train.callbacks`.
         say: called with each line for people.
         show_progress: draw progress bars on the error stream, where that is a terminal.
-        settings: fields of `TrainConfig` that shall differ from the defaults.
+        settings: fields of `TrainConfig` that shall differ from the recipe's.
 
     Raises:
         TrainError, zoo.data.DataError, hub.HubError, zoo.LoadError: each says what to do.
@@ -66,12 +80,80 @@ def finetune(
     >>> finetune("resnet20", "demo", out="run1", epochs=3).val_accuracy     # doctest: +SKIP
     0.98
     """
+    start = settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
+    say("\n".join([*start.plan.lines(), f"Results go to {start.folder.path}", ""]))
+    with start.folder as path:
+        trainer = _trainer(
+            start.network,
+            start.prepared,
+            start.plan.config,
+            path,
+            start.origin,
+            say,
+            show_progress,
+            callbacks,
+        )
+        trainer.fit()
+    return _finish(trainer, start.prepared, report)
+
+
+def plan(
+    model: str,
+    data: PathLike,
+    *,
+    weights: PathLike = "default",
+    recipe: PathLike = AUTO,
+    out: PathLike | None = None,
+    strict: bool = False,
+    say: Say = print,
+    show_progress: bool = False,
+    **settings: Any,
+) -> Plan:
+    """What `finetune` with the same arguments is going to do: all that is done before training, and
+    no more. Writes nothing, but for the cache folder.
+
+    Raises:
+        TrainError, zoo.data.DataError, hub.HubError, zoo.LoadError: as `finetune`.
+
+    >>> plan("resnet50", "pets").seconds     # doctest: +SKIP
+    412.0
+    """
+    start = settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
+    say("\n".join([*start.plan.lines(), "Nothing was written, and nothing was trained."]))
+    return start.plan
+
+
+@dataclass
+class Start:
+    """All that is settled before a run begins."""
+
+    network: ImageModel
+    prepared: PreparedFolder
+    plan: Plan
+    folder: OutFolder
+    origin: dict[str, Any]
+
+
+def settle(
+    model: str,
+    data: PathLike,
+    weights: PathLike,
+    recipe: PathLike,
+    out: PathLike | None,
+    strict: bool,
+    say: Say,
+    show_progress: bool,
+    settings: Mapping[str, Any],
+) -> Start:
+    """All that `finetune` does before it trains; arguments and errors are its own.
+
+    >>> settle("resnet20", "demo", "default", "auto", None, False, print, False, {}).plan.config
+    ... # doctest: +SKIP
+    """
     data = os.fspath(data)
-    if data == demo.NAME:
-        settings = {**demo.SETTINGS, **settings}
-    config = default_config(pretrained=weights != "none", **settings)
+    TrainConfig.from_dict(settings)  # refused before anything is looked at
     zoo.registry.check_name(model)
-    expected_classes = 10 if data == demo.NAME else len(scan(data).classes)
+    config, chosen, expected_classes = plan_config(data, weights, recipe, settings)
     folder = OutFolder.choose(out, model, data)
     if config.threads:
         engine.set_num_threads(config.threads)
@@ -93,11 +175,9 @@ def finetune(
         "classes": list(classes),
         "preprocessing": network.preprocessing.to_dict(),
     }
-    say(_plan(network, config, folder.path))
-    with folder:
-        trainer = _trainer(network, prepared, config, folder.path, origin, say, show_progress)
-        trainer.fit()
-    return _finish(trainer)
+    say("\n".join(["", *chosen.lines(), ""]))
+    plan = within_budget(make_plan(network, prepared, config), network, prepared)
+    return Start(network, prepared, plan, folder, origin)
 
 
 def resume(
@@ -105,9 +185,11 @@ def resume(
     *,
     data: PathLike | None = None,
     expected: Mapping[str, Any] | None = None,
+    report: bool = True,
+    callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
-) -> Summary:
+) -> Result:
     """Go on with a run from its newest whole checkpoint, as if it had never stopped.
 
     Args:
@@ -115,7 +197,7 @@ def resume(
         data: where the pictures are now; None looks where they were. They must be the same ones.
         expected: settings, "model" or "weights" that are meant to hold. Those that have no
             influence on the weights (threads, save_every, ...) are taken over; others must agree.
-        say, show_progress: as for `finetune`.
+        report, callbacks, say, show_progress: as for `finetune`.
 
     Raises:
         NothingToResume, SettingsConflict, DataChanged: as they say; and what `finetune` raises.
@@ -139,14 +221,8 @@ def resume(
     network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
     prepared = _prepare(where, config, origin["strict"], show_progress)
-    if prepared.audit.fingerprint != origin["data"]["fingerprint"]:
-        raise DataChanged(
-            f"{where}: these are not the pictures that {folder} was started with "
-            f"({_count(prepared)} now, {origin['data']['pictures']} then). Expected the same "
-            "files in the same classes.\nRestore them, say where they are with --data DIR, or "
-            f"start anew: zoo finetune {origin['model']} --data {quoted(where)}"
-        )
-    trainer = _trainer(network, prepared, config, folder, origin, say, show_progress)
+    _check_same(prepared, where, folder, origin)
+    trainer = _trainer(network, prepared, config, folder, origin, say, show_progress, callbacks)
     trainer.restore(checkpoint)
     done = trainer.progress
     say(
@@ -154,7 +230,7 @@ def resume(
         f"{done.epoch} of {config.epochs} epochs complete"
     )
     trainer.fit()
-    return _finish(trainer)
+    return _finish(trainer, prepared, report)
 
 
 def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
@@ -164,16 +240,31 @@ def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
 
 
 def _prepare(data: str, config: TrainConfig, strict: bool, show_progress: bool) -> PreparedFolder:
+    fold = Fold(config.fold, config.folds) if config.folds else None
     if data == demo.NAME:
-        return demo.prepare_digits(val_fraction=config.val_fraction, seed=config.seed)
+        return demo.prepare_digits(val_fraction=config.val_fraction, seed=config.seed, fold=fold)
     return prepare_folder(
         data,
         val_fraction=config.val_fraction,
         seed=config.seed,
+        fold=fold,
         strict=strict,
         threads=config.threads or None,
         progress=show_progress,
     )
+
+
+def _check_same(
+    prepared: PreparedFolder, where: str, folder: Path, origin: Mapping[str, Any]
+) -> None:
+    """Raise DataChanged unless these are the pictures that the run in `folder` began with."""
+    if prepared.audit.fingerprint != origin["data"]["fingerprint"]:
+        raise DataChanged(
+            f"{where}: these are not the pictures that {folder} was started with "
+            f"({_count(prepared)} now, {origin['data']['pictures']} then). Expected the same "
+            "files in the same classes.\nRestore them, say where they are with --data DIR, or "
+            f"start anew: zoo finetune {origin['model']} --data {quoted(where)}"
+        )
 
 
 def _count(prepared: PreparedFolder) -> int:
@@ -216,30 +307,14 @@ def _trainer(
     origin: dict[str, Any],
     say: Say,
     show_progress: bool,
+    callbacks: Sequence[Callback],
 ) -> Trainer:
     task = PictureTask(network, prepared.train, prepared.val, config)
-    return Trainer(task, config, out, origin, say, show_progress)
+    return Trainer(task, config, out, origin, say, show_progress, callbacks)
 
 
-def _plan(network: ImageModel, config: TrainConfig, out: Path) -> str:
-    side = network.preprocessing.size
-    return "\n".join(
-        [
-            "",
-            f"{network.arch}, {network.num_parameters / 1e6:.1f} million parameters, starting "
-            f"from {network.source['name']}",
-            *network.notices,
-            f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}, batches of "
-            f"{config.batch_size}, {side}x{side} pixels, {config.optimizer} with learning rate "
-            f"{config.lr:g}",
-            f"Results go to {out}",
-            "",
-        ]
-    )
-
-
-def _finish(trainer: Trainer) -> Summary:
-    """Write `summary.json` and `curves.png`, and say how it went."""
+def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
+    """Write `summary.json`, `curves.png` and `report.html`, and say how it went."""
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
@@ -256,10 +331,57 @@ def _finish(trainer: Trainer) -> Summary:
         class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
         weights_sha256=hub.sha256_file(out / RUN_WEIGHTS),
     )
-    with hub.atomic_file(out / "summary.json") as file:
+    with hub.atomic_file(out / SUMMARY) as file:
         file.write(summary.to_json().encode())
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
     with hub.atomic_file(out / "curves.png") as file:
         draw_curves(read_rows(out / "metrics.jsonl"), file, title)
+    if report:
+        _write_report(out, prepared, trainer.config, trainer.show_progress)
     trainer.say("\n".join(summary.lines(out, trainer.task.notes())))
-    return summary
+    return Result(out, summary)
+
+
+def write_page(
+    run: PathLike,
+    *,
+    data: PathLike | None = None,
+    threads: int | None = None,
+    show_progress: bool = False,
+) -> Path:
+    """Write `report.html` into the folder of a finished run, anew.
+
+    Args:
+        run: its folder.
+        data: where the pictures are now; None looks where they were. They must be the same ones.
+        threads: CPU threads; None takes one per CPU.
+        show_progress: as for `finetune`.
+
+    Raises:
+        NotARun, DataChanged: as they say; and what `finetune` raises of the pictures.
+
+    >>> write_page("run1")     # doctest: +SKIP
+    PosixPath('run1/report.html')
+    """
+    record = Record.read(run)
+    config, origin = replace(record.config, threads=threads or 0), record.origin
+    if config.threads:
+        engine.set_num_threads(config.threads)
+    where = origin["data_path"] if data is None else os.fspath(data)
+    prepared = _prepare(where, config, origin["strict"], show_progress)
+    _check_same(prepared, where, record.folder, origin)
+    return _write_report(record.folder, prepared, config, show_progress)
+
+
+def _write_report(
+    folder: Path, prepared: PreparedFolder, config: LoopConfig, show_progress: bool
+) -> Path:
+    from zoo.report.page import write_report
+
+    return write_report(
+        folder,
+        prepared.val,
+        prepared.audit,
+        threads=config.threads or None,
+        show_progress=show_progress,
+    )

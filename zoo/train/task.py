@@ -128,9 +128,12 @@ class Task(ABC):
         """
 
     def refresh(self, stop_if_asked: Callable[[], None]) -> None:
-        """Called before `evaluate` where the model has a mean of weights of far-apart steps, to
-        measure anew what does not average, such as the statistics of batch norms. Draws no random
-        numbers of the engine; calls `stop_if_asked` now and then, which raises to stop."""
+        """Called before `evaluate`, to measure anew what lags behind the weights or does not
+        average as they do, such as the statistics of batch norms.
+
+        The loop takes back afterwards what it does to the model. Draws no random numbers of the
+        engine; calls `stop_if_asked` now and then, which raises to stop.
+        """
         return None
 
     def notes(self) -> list[str]:

@@ -7,6 +7,7 @@ text files, output folder, weights, text. Nothing is written until all of it is 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -87,7 +88,8 @@ def finetune_text(
             "them out, or start from none"
         )
     files = find_files(data)
-    named = [os.fspath(data)] if isinstance(data, str | os.PathLike) else list(map(os.fspath, data))
+    given = [data] if isinstance(data, str | os.PathLike) else data
+    named = [os.fspath(source) for source in given]
     folder = OutFolder.choose(out, model, named[0])
     if config.threads:
         engine.set_num_threads(config.threads)
@@ -102,19 +104,19 @@ def finetune_text(
     corpus, train, val = _data(named, network.tokenizer, config, show_progress)
     say("\n".join(corpus.lines()))
     prompt = config.sample or _prompt(val, network)
-    origin = {
+    origin: dict[str, Any] = {
         "task": "text",
         "model": model,
         "weights": weights,
         "source": network.source,
-        "model_config": asdict(network.config),  # type: ignore[attr-defined]
+        "model_config": asdict(network.config),
         "tokenizer": network.tokenizer.to_dict(),
         "data": {"fingerprint": corpus.fingerprint, "tokens": len(corpus.tokens)},
         "data_paths": [os.path.abspath(name) for name in named],
         "prompt": prompt,
     }
     say(_plan(network, train, val, config, folder.path))
-    task = TextTask(network, train, val, config)  # type: ignore[arg-type]
+    task = TextTask(network, train, val, config)
     if weights != "none":
         origin["before"] = _score(network, val, config, prompt)
         say(
@@ -165,7 +167,7 @@ def resume_text(
             f"tokens now, {origin['data']['tokens']} then). Restore it, say where it is with "
             f"--data, or start anew: zoo finetune {origin['model']} --data TEXT"
         )
-    task = TextTask(network, train, val, config)  # type: ignore[arg-type]
+    task = TextTask(network, train, val, config)
     trainer = _trainer(task, config, folder, origin, say, show_progress)
     trainer.restore(checkpoint)
     done = trainer.progress
@@ -200,7 +202,7 @@ def _tokenizer(
     if wanted == "bytes":
         return byte_tokenizer()
     if isinstance(wanted, int):
-        from zoo.text.train_bpe import train_bpe
+        from zoo.text.bpe import train_bpe
 
         texts = (
             document.prompt + document.text
@@ -280,6 +282,7 @@ class _Samples(Callback):
 
 
 def _shown(sample: str) -> str:
+    sample = re.sub(r"\n\s*\n", "\n\n", sample)  # some models say little else than line feeds
     return "\n".join(f"    | {line}" for line in sample.split("\n"))
 
 
@@ -325,7 +328,9 @@ def _finish(trainer: Trainer) -> TextSummary:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
-    kept = expect_text(zoo.load(out))
+    # Of the weights that were kept, if they are not at hand already: they may be large.
+    last = best.epoch == done.epoch and trainer.config.average == "none"
+    kept = expect_text(trainer.model if last else zoo.load(out))  # type: ignore[arg-type]
     before = trainer.origin.get("before")
     summary = TextSummary(
         val_loss=best.metrics["val_loss"],

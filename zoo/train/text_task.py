@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from zoo.train.text_config import TextConfig
 if TYPE_CHECKING:
     from engine import Tensor
     from engine.optim import Optimizer
-    from zoo.models.gpt import GPT
+    from zoo.models.text_model import TextModel
 
 Batch = tuple[NDArray[Any], NDArray[Any]]  # tokens and targets, (B, T) each
 
@@ -55,8 +54,8 @@ class TextTask(Task):
         Column("perplexity", "val_perplexity", ">10.2f"),
     )
 
-    def __init__(self, model: GPT, train: Tokens, val: Tokens, config: TextConfig) -> None:
-        self.model: GPT = model
+    def __init__(self, model: TextModel, train: Tokens, val: Tokens, config: TextConfig) -> None:
+        self.model: TextModel = model
         self.train = train
         self.val = val
         self.config = config
@@ -66,8 +65,7 @@ class TextTask(Task):
         if self._lora is not None:
             add_lora(model, self._lora)
         elif config.freeze_layers:
-            for part in (model.wte, model.wpe, *list(model.h)[: config.freeze_layers]):
-                part.requires_grad_(False)
+            model.freeze_layers(config.freeze_layers)
         model.checkpointing = config.checkpointing == "on"
 
     def make_optimizer(self) -> Optimizer:
@@ -139,9 +137,7 @@ class TextTask(Task):
     def save_weights(self, path: Path, origin: Mapping[str, Any], best: Best) -> None:
         """The model, adapters merged; those alone go to a folder beside it, as PEFT has them."""
         facts = {
-            "arch": self.model.arch,
-            "config": asdict(self.model.config),
-            "tokenizer": self.model.tokenizer.to_dict(),
+            **self.model.facts(),
             "step": best.step,
             "recipe": self.config.recipe(),
             "source": origin["source"],

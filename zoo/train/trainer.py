@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -149,6 +148,7 @@ class Trainer:
                 self._step(group)
                 p.batch += len(group)
                 p.train_seconds += time.perf_counter() - started
+                p.epoch_seconds += time.perf_counter() - started
                 if p.step % config.save_every == 0 and p.batch < batch_count:
                     self._save()
                 self._stop_if_asked()
@@ -223,9 +223,9 @@ class Trainer:
         swa = average is not None and average.kind == "swa" and p.epoch >= first
         if average is not None and swa and average.count <= p.epoch - first:
             average.update()  # unless a stopped validation has done so before
-        with average.applied() if average is not None else nullcontext():
-            if swa:
-                self.task.refresh(self._halt_if_asked)
+        averaged = average.tensors() if average is not None and average.count else {}
+        with replaced_state(self.model, averaged):
+            self.task.refresh(self._halt_if_asked)
             found = self.task.evaluate(lambda _: self._halt_if_asked())
             best = Best.of(p.epoch + 1, p.step, found)
             improved = best.beats(p.best)
@@ -246,6 +246,7 @@ class Trainer:
     def _epoch_row(self, found: Evaluation, improved: bool) -> dict[str, Any]:
         p = self.progress
         seen = max(p.weight, 1)  # 0 where every step was skipped
+        done = sum(self.task.batch_weights)
         return {
             "kind": "epoch",
             "epoch": p.epoch + 1,
@@ -255,7 +256,7 @@ class Trainer:
             **self.task.train_metrics(p.sums(), seen),
             **found.metrics,
             "best": improved,
-            f"{self.task.unit}_per_second": p.seen / p.train_seconds if p.train_seconds else 0.0,
+            f"{self.task.unit}_per_second": done / p.epoch_seconds if p.epoch_seconds else 0.0,
             "seconds": time.perf_counter() - self._started,
         }
 

@@ -41,6 +41,14 @@ class PictureMaker:
         return self.root
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache folder of each test, empty at first."""
+    home = tmp_path_factory.mktemp("zoo-home")
+    monkeypatch.setenv("ZOO_HOME", str(home))
+    return home
+
+
 @pytest.fixture
 def picture(tmp_path: Path) -> PictureMaker:
     return PictureMaker(tmp_path / "data")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-import zoo.data.audit as audit_module
+import zoo.data.facts as facts_module
 from zoo.data import NoPictures, UnreadableImages, prepare_folder
 from zoo.data.threads import THREAD_NAME
 
@@ -189,7 +189,7 @@ def test_an_interrupt_stops_the_audit_and_its_threads(picture: Any, monkeypatch:
         read.append(path)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(audit_module, "read_bytes", interrupted)
+    monkeypatch.setattr(facts_module, "read_bytes", interrupted)
     with pytest.raises(KeyboardInterrupt):
         prepare_folder(root, threads=2)
     assert len(read) < 80

@@ -241,19 +241,30 @@ def test_every_scan_error_is_a_data_error() -> None:
 def test_evaluation_uses_the_models_mapping_and_the_validation_part(picture: Any) -> None:
     picture.classes({"a": 1, "c": 1}, "train")
     picture.classes({"c": 2}, "val")
-    images, audit = prepare_evaluation(picture.root, ["a", "b", "c"])
+    images, audit, unknown = prepare_evaluation(picture.root, ["a", "b", "c"])
     assert images.labels.tolist() == [2, 2]
     assert audit.val_counts == (0, 0, 2)
+    assert unknown == {}
 
 
 def test_evaluation_takes_the_whole_folder_where_it_has_no_parts(picture: Any) -> None:
     root = picture.classes({"b": 3})
-    images, _ = prepare_evaluation(root, ["a", "b"])
+    images, _, _ = prepare_evaluation(root, ["a", "b"])
     assert images.labels.tolist() == [1, 1, 1]
     assert images.classes == ("a", "b")
 
 
-def test_evaluation_names_classes_the_model_does_not_know(picture: Any) -> None:
-    root = picture.classes({"a": 1, "z": 1})
-    with pytest.raises(StrayClasses, match="the model has no class called z"):
+def test_evaluation_counts_pictures_of_classes_the_model_does_not_know(picture: Any) -> None:
+    root = picture.classes({"a": 1, "z": 2})
+    (root / "a" / "broken.png").write_bytes(b"")
+    images, _, unknown = prepare_evaluation(root, ["a", "b"])
+    assert [images.name(i) for i in range(len(images))] == ["a/00.png"]
+    assert unknown == {"z": 2}
+    with pytest.raises(StrayClasses, match="(?s)no class called z.*--strict"):
+        prepare_evaluation(root, ["a", "b"], strict=True)
+
+
+def test_evaluation_refuses_where_the_model_knows_none_of_the_classes(picture: Any) -> None:
+    root = picture.classes({"y": 1, "z": 1})
+    with pytest.raises(StrayClasses, match="the model has no class called y, z"):
         prepare_evaluation(root, ["a", "b"])

@@ -44,6 +44,7 @@ def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
             "optimizer": "sgd",
             "lr": 0.1,
             "backbone_lr": 1.0,
+            "first_lr": 1.0,
             "threads": 1,
         }
         config = TrainConfig(**{**defaults, **settings})

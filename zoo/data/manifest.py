@@ -1,0 +1,131 @@
+"""Lists of pictures: CSV, TSV or JSON Lines files that say which picture belongs to which class.
+
+    path,label,split                      {"path": "a/1.jpg", "label": "cat", "split": "train"}
+    a/1.jpg,cat,train                     {"path": "a/2.jpg", "label": "dog", "split": "val"}
+    a/2.jpg,dog,val
+
+Paths are relative to the list's folder. The split may be left out; a validation part is then split
+off. Other columns are ignored. Columns may also be called as COLUMNS says, in any case.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from zoo.data.errors import DataError
+
+SUFFIXES = (".csv", ".tsv", ".jsonl")
+"""Of files that are read as lists of pictures."""
+
+COLUMNS = {
+    "path": ("path", "file", "filename", "file_name", "image", "image_path"),
+    "label": ("label", "class", "class_name", "category"),
+    "split": ("split", "part", "subset", "set"),
+}
+"""Names of each column, the first found counts."""
+
+_PARTS = {"train": "train", "training": "train"} | dict.fromkeys(
+    ("val", "valid", "validation", "test"), "val"
+)
+
+
+class ManifestError(DataError):
+    """A list of pictures cannot be used; the message names the line."""
+
+
+def read_manifest(path: Path) -> list[tuple[Path, str, str | None]]:
+    """(picture's path, class, "train" or "val" or None) of each line of a list, each once.
+
+    Raises:
+        ManifestError: no columns of these names, a line without a path or a class, another split
+            than train and val, some lines with a split and some without, one picture in two
+            classes, or a file that is no text.
+
+    >>> read_manifest(Path("labels.csv"))[0]      # doctest: +SKIP
+    (PosixPath('a/1.jpg'), 'cat', 'train')
+    """
+    found: dict[Path, tuple[str, str | None, int]] = {}
+    for line, row in _rows(path):
+        values = {column: _value(row, column) for column in COLUMNS}
+        if not values["path"] or not values["label"]:
+            missing = "path" if not values["path"] else "label"
+            raise ManifestError(f"{path}, line {line}: no {missing}; expected one in every line")
+        part = None
+        if values["split"]:
+            part = _PARTS.get(values["split"].lower())
+            if part is None:
+                raise ManifestError(
+                    f"{path}, line {line}: split {values['split']!r}; expected train or val"
+                )
+        picture = path.parent / values["path"]
+        label = unicodedata.normalize("NFC", values["label"])
+        before = found.setdefault(picture, (label, part, line))
+        if before[:2] != (label, part):
+            raise ManifestError(
+                f"{path}, line {line}: {values['path']} is {label!r} here and {before[0]!r} in "
+                f"line {before[2]}, or in another split; expected one class and one split for each "
+                "picture"
+            )
+    parts = {part for _, part, _ in found.values()}
+    if None in parts and len(parts) > 1:
+        line = next(line for _, part, line in found.values() if part is None)
+        raise ManifestError(
+            f"{path}, line {line}: no split, while other lines have one; expected train or val in "
+            "every line, or in none"
+        )
+    return [(picture, label, part) for picture, (label, part, _) in found.items()]
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(number of the line, its values by column in lower case) of each line that has content."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ManifestError(
+            f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
+    if path.suffix.lower() == ".jsonl":
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                yield number, _object(path, number, line)
+        return
+    head = text.partition("\n")[0]
+    separator = max(",;\t", key=head.count)
+    reader = csv.DictReader(text.splitlines(), delimiter=separator)
+    names = [(name or "").strip().lower() for name in reader.fieldnames or ()]
+    for column in ("path", "label"):
+        if not set(COLUMNS[column]) & set(names):
+            raise ManifestError(
+                f"{path}: no column {column}; its first line is {head.strip()!r}.\nExpected names "
+                "of columns in the first line, for example: path,label or path,label,split"
+            )
+    reader.fieldnames = names
+    for row in reader:
+        if any(row.values()):
+            yield reader.line_num, row
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ManifestError(f"{path}, line {number}: no JSON: {error.msg}") from error
+    if not isinstance(row, dict):
+        raise ManifestError(
+            f'{path}, line {number}: expected an object such as {{"path": "1.jpg", "label": "cat"}}'
+        )
+    return {key.lower(): value for key, value in row.items()}
+
+
+def _value(row: dict[str, Any], column: str) -> str:
+    """The text of a column, "" where there is none."""
+    for name in COLUMNS[column]:
+        value = row.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return str(value).strip()
+    return ""

@@ -1,0 +1,131 @@
+"""What a run's folder says about the run: read back, so that a page can be made at any time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hub
+import zoo
+from zoo import demo
+from zoo.stored import RUN_WEIGHTS
+from zoo.train.checkpoint import Checkpoints
+from zoo.train.config import TrainConfig, default_config
+from zoo.train.errors import NotARun, quoted
+from zoo.train.log import Row, read_rows
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished run.
+
+    Attributes:
+        folder: its folder.
+        weights: what its weights file says: arch, classes, source, data, result, versions, ...
+        summary: the content of summary.json.
+        rows: of its log.
+        config: its settings.
+        origin: model, weights, data path, ... as it was started.
+    """
+
+    folder: Path
+    weights: dict[str, Any]
+    summary: dict[str, Any]
+    rows: list[Row]
+    config: TrainConfig
+    origin: dict[str, Any]
+
+    @classmethod
+    def read(cls, folder: str | os.PathLike[str]) -> Record:
+        """Read a run's folder.
+
+        Raises:
+            NotARun: it is none, or the run has not finished.
+        """
+        folder = Path(folder)
+        file, summary = folder / RUN_WEIGHTS, folder / "summary.json"
+        checkpoint = Checkpoints(folder / "last").newest() if folder.is_dir() else None
+        if checkpoint is None or not file.is_file() or not summary.is_file():
+            what = f"{folder}: no finished run"
+            raise NotARun(
+                f"{what}. To finish it, type: zoo finetune --resume {quoted(folder)}"
+                if checkpoint is not None
+                else f"{what}. Expected the folder that `zoo finetune` wrote to, with its "
+                f"{RUN_WEIGHTS}, summary.json and last folder."
+            )
+        metadata = hub.SafetensorsFile(file).metadata
+        return cls(
+            folder=folder,
+            weights={k: json.loads(v) for k, v in metadata.items() if k != "format"},
+            summary=json.loads(summary.read_text("utf-8")),
+            rows=read_rows(folder / "metrics.jsonl"),
+            config=TrainConfig.from_dict(checkpoint.state["config"]),
+            origin=checkpoint.state["origin"],
+        )
+
+    @property
+    def title(self) -> str:
+        """What to call the run."""
+        return f"{self.origin['model']} on {Path(self.origin['data_path']).name}"
+
+    def own_settings(self) -> dict[str, Any]:
+        """Settings that differ from the defaults of `zoo finetune`."""
+        usual = default_config(pretrained=self.origin["weights"] != "none")
+        if self.origin["data_path"] == demo.NAME:
+            usual = TrainConfig.from_dict({**usual.to_dict(), **demo.SETTINGS})
+        given, usual_values = self.config.to_dict(), usual.to_dict()
+        return {name: value for name, value in given.items() if value != usual_values[name]}
+
+    def command(self) -> str:
+        """What to type to run it again."""
+        return command(self.origin, self.own_settings())
+
+
+def command(origin: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """The `zoo finetune` that starts from `origin` with `settings`.
+
+    >>> command({"model": "resnet18", "weights": "none", "data_path": "my pets"}, {"lr": 0.1})
+    "zoo finetune resnet18 --data 'my pets' --weights none --lr 0.1"
+    """
+    words = ["zoo finetune", quoted(origin["model"]), "--data", quoted(origin["data_path"])]
+    if origin["weights"] != "default":
+        words += ["--weights", quoted(origin["weights"])]
+    if origin.get("strict"):
+        words.append("--strict")
+    for name, value in settings.items():
+        words += [f"--{name.replace('_', '-')}", quoted(str(value))]
+    return " ".join(words)
+
+
+def commit() -> str | None:
+    """The commit that this installation of zoo is from, where that can be known: from what the
+    installer noted (PEP 610), or from the checkout that the packages lie in."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        noted = distribution("zoo").read_text("direct_url.json")
+        found = json.loads(noted or "{}").get("vcs_info", {}).get("commit_id")
+        if found:
+            return str(found)
+    except (PackageNotFoundError, ValueError):
+        pass
+    root = Path(zoo.__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+    try:
+        asked = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return asked.stdout.strip() or None

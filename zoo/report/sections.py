@@ -1,0 +1,300 @@
+"""The parts of the page, one function each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zoo.report.charts import Line, interval, line_chart, percent, reliability_chart
+from zoo.report.html import Child, Element, h
+from zoo.report.measures import (
+    Answers,
+    ClassScore,
+    Share,
+    calibration,
+    class_scores,
+    confused_pairs,
+)
+from zoo.report.pictures import heat_map
+from zoo.train.curves import column, smoothed
+from zoo.train.log import Row
+
+_MOST_IN_MATRIX = 20  # classes; with more, a picture and a list of pairs replace the table
+_MOST_PAIRS = 25
+_MOST_ROWS = 20  # of a table before the rest is folded away
+
+
+def section(title: str, *children: Child) -> Element:
+    """A part of the page under a heading."""
+    return h("section", h("h2", title), *children)
+
+
+def facts(pairs: Sequence[tuple[str, str, str]]) -> Element:
+    """Figures at the top: (name, value, what else to say)."""
+    return h(
+        "dl",
+        [h("div", h("dt", name), h("dd", value, h("small", more))) for name, value, more in pairs],
+        class_="facts",
+    )
+
+
+def curves(rows: Sequence[Row]) -> Element:
+    """Loss, accuracy and learning rate over the epochs."""
+    steps = [row for row in rows if row["kind"] == "step"]
+    epochs = [row for row in rows if row["kind"] == "epoch"]
+    steps_an_epoch = epochs[0]["step"] if epochs else max(len(steps), 1)
+    at_step = column(steps, "step") / steps_an_epoch
+    at_epoch = column(epochs, "step") / steps_an_epoch
+    loss = column(steps, "loss")
+    kept = [i for i, row in enumerate(epochs) if row["best"]]
+    val = column(epochs, "val_accuracy")
+    mark = None
+    if kept:
+        best = kept[-1]
+        mark = (float(at_epoch[best]), float(val[best]), f"kept: {percent(float(val[best]))}")
+    return section(
+        "How training went",
+        h(
+            "div",
+            line_chart(
+                "loss",
+                [
+                    Line("", "faint", at_step, loss),
+                    Line("training", "train", at_step, smoothed(loss)),
+                    Line("validation", "val", at_epoch, column(epochs, "val_loss"), dots=True),
+                ],
+                x_name="epoch",
+            ),
+            line_chart(
+                "accuracy",
+                [
+                    Line(
+                        "training", "train", at_epoch, column(epochs, "train_accuracy"), dots=True
+                    ),
+                    Line("validation", "val", at_epoch, val, dots=True),
+                ],
+                x_name="epoch",
+                y_text=percent,
+                y_range=(None, 1.0),
+                mark=mark,
+            ),
+            line_chart(
+                "learning rate",
+                [Line("", "rate", at_step, column(steps, "lr"))],
+                x_name="epoch",
+            ),
+            class_="row",
+        ),
+    )
+
+
+def confusion(answers: Answers) -> Element:
+    """Which classes are taken for which."""
+    matrix = answers.confusion()
+    classes = answers.classes
+    pairs = confused_pairs(matrix, _MOST_PAIRS)
+    if len(classes) <= _MOST_IN_MATRIX:
+        return section(
+            "What is taken for what",
+            h("p", "Rows: what the pictures are. Columns: what the model says.", class_="quiet"),
+            h("div", _matrix(matrix, classes), class_="scroll"),
+        )
+    return section(
+        "What is taken for what",
+        h(
+            "p",
+            f"{len(classes)} classes: one dot for each pair, in index order. Rows: what the "
+            "pictures are. Columns: what the model says. The diagonal is right.",
+            class_="quiet",
+        ),
+        h("img", src=heat_map(matrix), alt="confusion matrix", class_="heat"),
+        h("h3", "The commonest mistakes"),
+        _table(
+            ["is", "is taken for", "pictures", "of"],
+            [
+                [_name(classes[i]), _name(classes[j]), str(n), str(int(matrix[i].sum()))]
+                for i, j, n in pairs
+            ],
+            numeric=(2, 3),
+        ),
+    )
+
+
+def _matrix(matrix: Any, classes: Sequence[str]) -> Element:
+    shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    head = h("tr", h("th", "is \\ said"), [h("th", h("bdi", name)) for name in classes])
+    rows = []
+    for i, name in enumerate(classes):
+        cells = []
+        for j, count in enumerate(matrix[i].tolist()):
+            share = float(shares[i, j])
+            looks = ["hitcell" if i == j else "misscell"]
+            looks += ["zero"] if count == 0 else []
+            looks += ["deep"] if share > 0.6 else []
+            cells.append(
+                h(
+                    "td",
+                    str(count),
+                    class_=" ".join(looks),
+                    style=f"--v:{round(100 * share)}",
+                    title=f"{name} said to be {classes[j]}: {count}",
+                )
+            )
+        rows.append(h("tr", h("th", h("bdi", name), title=name), cells))
+    return h("table", h("thead", head), h("tbody", rows), class_="confusion")
+
+
+def class_table(answers: Answers) -> Element:
+    """Precision, recall and F1 of every class, the weakest first."""
+    scores = class_scores(answers.classes, answers.confusion())
+    known = [s for s in scores if s.pictures]
+    known.sort(key=lambda s: (s.f1.value, s.name))
+    unseen = [s.name for s in scores if not s.pictures]
+    head = ["class", "pictures", "precision", "", "recall", "", "F1", ""]
+    few = len(known) <= _MOST_ROWS + 5
+    shown, folded = (known, []) if few else (known[:_MOST_ROWS], known[_MOST_ROWS:])
+    means = [float(np.nanmean([getattr(s, key).value for s in known])) for key in ("recall", "f1")]
+    return section(
+        "Class by class",
+        h(
+            "p",
+            f"Weakest first. Small figures are 95% intervals (Wilson's): with few pictures they "
+            f"are wide, and differences inside them mean nothing. Mean recall over classes "
+            f"{percent(means[0])}, mean F1 {percent(means[1])}.",
+            class_="quiet",
+        ),
+        h("div", _table(head, map(_class_row, shown), numeric=(1,)), class_="scroll"),
+        _folded(
+            f"{len(folded)} more classes",
+            h("div", _table(head, map(_class_row, folded), numeric=(1,)), class_="scroll"),
+        )
+        if folded
+        else None,
+        h("p", "Without validation pictures: ", ", ".join(unseen), class_="quiet name")
+        if unseen
+        else None,
+    )
+
+
+def _class_row(score: ClassScore) -> list[Child]:
+    row: list[Child] = [_name(score.name), str(score.pictures)]
+    for share in (score.precision, score.recall, score.f1):
+        row += [[percent(share.value), " ", _range(share)], interval(share)]
+    return row
+
+
+def _range(share: Share) -> Element | None:
+    if math.isnan(share.low):
+        return None
+    return h("span", f"{100 * share.low:.0f}–{100 * share.high:.0f}", class_="range")
+
+
+def calibrated(answers: Answers) -> Element:
+    """Whether the model's confidence can be believed."""
+    found = calibration(answers)
+    mean = float(answers.confidence.mean())
+    verdict = "about right"
+    if abs(mean - answers.accuracy.value) > 0.02:
+        verdict = "too sure" if mean > answers.accuracy.value else "not sure enough"
+    return section(
+        "Can its confidence be believed?",
+        h(
+            "div",
+            reliability_chart(found),
+            h(
+                "div",
+                h(
+                    "p",
+                    f"Expected calibration error {percent(found.error)}. On average the model is "
+                    f"{percent(mean)} sure and {percent(answers.accuracy.value)} right: {verdict}.",
+                ),
+                h(
+                    "p",
+                    "Points on the dashed line are calibrated: of answers given with 80% "
+                    "confidence, 80% are right. Below it the model is too sure. Bins with few "
+                    "pictures say little.",
+                    class_="quiet",
+                ),
+                style="flex:1 1 16rem",
+            ),
+            class_="row",
+        ),
+    )
+
+
+def settings_table(config: dict[str, Any], own: dict[str, Any]) -> Element:
+    """All settings; those that differ from the defaults stand out."""
+    first = [[h("span", k, class_="own"), h("code", str(v))] for k, v in own.items()]
+    rest = [[k, h("code", str(v))] for k, v in config.items() if k not in own]
+    return section(
+        "Recipe",
+        _table(["changed", ""], first) if first else h("p", "All settings are the defaults."),
+        _folded(f"{len(rest)} settings left at their defaults", _table(["setting", ""], rest)),
+    )
+
+
+def provenance(pairs: Sequence[tuple[str, str]], command: str) -> Element:
+    """Where everything comes from, and how to do it again."""
+    return section(
+        "Where it comes from",
+        _table(["", ""], [[name, h("code", value)] for name, value in pairs]),
+        h("h3", "To do it again"),
+        h("pre", command, class_="command"),
+    )
+
+
+def audit_section(
+    lines: Sequence[str], classes: Sequence[str], train: Sequence[int], val: Sequence[int]
+) -> Element:
+    """What the pictures were found to be like."""
+    most = max([1, *(a + b for a, b in zip(train, val, strict=True))])
+    rows: list[list[Child]] = [
+        [
+            _name(name),
+            str(a),
+            str(b),
+            [
+                h("span", class_="bar train", style=f"width:{12 * a / most:.2f}rem"),
+                h("span", class_="bar val", style=f"width:{12 * b / most:.2f}rem"),
+            ],
+        ]
+        for name, a, b in sorted(zip(classes, train, val, strict=True), key=lambda r: -r[1] - r[2])
+    ]
+    head = ["class", "train", "val", ""]
+    few = len(rows) <= _MOST_ROWS + 5
+    shown, folded = (rows, []) if few else (rows[:_MOST_ROWS], rows[_MOST_ROWS:])
+    return section(
+        "The pictures",
+        [h("p", line, class_="name") for line in lines],
+        h(
+            "p",
+            [
+                h("span", h("i", class_=f"key {look}"), name, class_="legend")
+                for look, name in (("train", "to train"), ("val", "to validate"))
+            ],
+        ),
+        h("div", _table(head, shown, numeric=(1, 2)), class_="scroll"),
+        _folded(f"{len(folded)} more classes", _table(head, folded, numeric=(1, 2)))
+        if folded
+        else None,
+    )
+
+
+def _folded(summary: str, *children: Child) -> Element:
+    return h("details", h("summary", summary), *children)
+
+
+def _name(text: str) -> Element:
+    return h("bdi", text, class_="name")
+
+
+def _table(head: Sequence[str], rows: Any, numeric: Sequence[int] = ()) -> Element:
+    def look(column: int) -> str | None:
+        return "n" if column in numeric else None
+
+    body = [h("tr", [h("td", cell, class_=look(i)) for i, cell in enumerate(row)]) for row in rows]
+    titles = h("tr", [h("th", text, class_=look(i)) for i, text in enumerate(head)])
+    return h("table", h("thead", titles) if any(head) else None, h("tbody", body))

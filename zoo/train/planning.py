@@ -1,0 +1,110 @@
+"""What a run is going to do, said before it does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from zoo.data import Audit, PreparedFolder
+from zoo.train.config import TrainConfig
+from zoo.train.estimate import FEATURE_BATCH, Estimate, estimate, fitting, free_bytes, threads_of
+from zoo.train.parts import head_epochs
+from zoo.train.report import duration
+
+if TYPE_CHECKING:
+    from zoo.models.image_model import ImageModel
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is going to do.
+
+    Attributes:
+        audit: of the pictures.
+        config: the settings; batches are smaller than asked for where they would not fit.
+        estimate: what was measured.
+        seconds: that the run will take, about.
+        memory: the most bytes that the process will hold, about.
+        description: of the model and the recipe, one string a line.
+        notes: what was changed, or may go wrong.
+    """
+
+    audit: Audit
+    config: TrainConfig
+    estimate: Estimate
+    seconds: float
+    memory: float
+    description: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """The plan for people, one string a line; without the audit."""
+        about = f"About {rounded(self.seconds)} and {self.memory / 2**30:.1f} GiB of memory"
+        return [*self.description, *self.notes, about]
+
+
+def make_plan(network: ImageModel, prepared: PreparedFolder, config: TrainConfig) -> Plan:
+    """Measure a few steps and say what a run comes to; the network is left as it was.
+
+    >>> print(*make_plan(model, prepared, TrainConfig()).lines(), sep="\\n")     # doctest: +SKIP
+    """
+    found = estimate(network, prepared.train, config)
+    train, val = len(prepared.train), len(prepared.val)
+    notes: list[str] = []
+    trains_all = head_epochs(config) < config.epochs
+    room = fitting(found, config, train + val, free_bytes()) if trains_all else None
+    if trains_all and room is None:
+        notes.append(
+            f"Even batches of two may not fit into the {free_bytes() / 2**30:.1f} GiB of memory "
+            "that are free. Take a smaller model, or smaller pictures with --size."
+        )
+    elif room is not None and room[0] != config.batch_size:
+        asked, free = found.memory(config.batch_size, train + val), free_bytes()
+        notes.append(
+            f"Batches of {config.batch_size} would take about {asked / 2**30:.1f} GiB; "
+            f"{free / 2**30:.1f} GiB are free. So batches of {room[0]}, {room[1]} of them added up "
+            "for a step: as many pictures a step, but batch norms see fewer at once."
+        )
+        config = replace(config, batch_size=room[0], accumulation=room[1])
+    return Plan(
+        audit=prepared.audit,
+        config=config,
+        estimate=found,
+        seconds=found.seconds(config, train, val, threads_of(config)),
+        memory=found.memory(config.batch_size if trains_all else FEATURE_BATCH, train + val),
+        description=described(network, config),
+        notes=tuple(notes),
+    )
+
+
+def described(network: ImageModel, config: TrainConfig) -> tuple[str, ...]:
+    """What is going to be trained and how, one string a line.
+
+    >>> described(model, TrainConfig())[-1]      # doctest: +SKIP
+    '8 epochs, the first 4 of the last layer alone, batches of 16, 224x224 pixels, ...'
+    """
+    side, head = network.preprocessing.size, head_epochs(config)
+    first = f", the first {head} of the last layer alone" if 0 < head < config.epochs else ""
+    if head == config.epochs:
+        first = ", of the last layer alone"
+    return (
+        f"{network.arch}, {network.num_parameters / 1e6:.1f} million parameters, starting "
+        f"from {network.source['name']}",
+        *network.notices,
+        f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}{first}, batches of "
+        f"{config.batch_size}, {side}x{side} pixels, {config.optimizer} with learning rate "
+        f"{config.lr:g}",
+    )
+
+
+def rounded(seconds: float) -> str:
+    """An estimate of seconds in words that promise no more than it can.
+
+    >>> rounded(3.2), rounded(47), rounded(4000)
+    ('5 s', '50 s', '1 h 5 min')
+    """
+    if seconds < 60:
+        step = 5 if seconds < 20 else 10
+    else:
+        step = 60 if seconds < 3600 else 300
+    return duration(max(step * -(-seconds // step), step))
