@@ -71,6 +71,9 @@ def load(
         raise ValueError("load: stages are of features; pass features_only=True with them")
     name = os.fspath(name)
     weights = os.fspath(weights) if weights is not None else "none"
+    if features_only and (name in archs() or name in hub.load_cards()):
+        with init.skip_random():  # to refuse before a download what would be refused behind it
+            FeatureExtractor(expect_images(get_arch(name).build(**options)), stages)
     model = _load(name, weights, options, features_only)
     return FeatureExtractor(expect_images(model), stages) if features_only else model
 

@@ -170,6 +170,13 @@ def test_a_run_of_any_number_of_classes_gives_features(tmp_path) -> None:
     )) == 2  # fmt: skip
 
 
+def test_stages_that_do_not_exist_are_refused_before_a_download() -> None:
+    with pytest.raises(ValueError, match=r"stages \[7\]; expected some of 0 to 4"):
+        zoo.load("resnet152", features_only=True, stages=[7])
+    with pytest.raises(zoo.WrongTask, match="does not classify pictures"):
+        zoo.load("gpt2-xl", features_only=True)
+
+
 def test_stages_without_features_are_refused() -> None:
     with pytest.raises(ValueError, match="features_only=True"):
         zoo.load("resnet20", stages=[1])

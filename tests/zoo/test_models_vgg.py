@@ -63,6 +63,11 @@ def test_pictures_may_have_any_size_from_32(size: int, last: int) -> None:
     assert model(x).shape == (2, 7)
 
 
+def test_smaller_pictures_are_refused_with_the_size_they_need() -> None:
+    with pytest.raises(ValueError, match="pictures of 31x40 pixels; expected 32 or more"):
+        vgg.VGG(THIN, num_classes=7)(engine.zeros((1, 3, 31, 40)))
+
+
 def test_maps_of_large_pictures_are_averaged_in_even_windows() -> None:
     # 14x14 maps become 7x7 by means of 2x2, so a picture of 2x2 blocks of pixels of a head that
     # only adds up gives the same as its 7x7 maps.

@@ -117,7 +117,17 @@ class VGG(ImageModel):
 
     def forward_features(self, x: Tensor, taps: list[Tensor] | None = None) -> Tensor:
         """The maps behind the last max-pool: (N, in_chans, H, W) -> (N, C, H / 32, W / 32); sizes
-        round down. See ImageModel."""
+        round down. See ImageModel.
+
+        Raises:
+            ValueError: smaller pictures than 32x32.
+        """
+        least = 2 ** len(self.config.widths)
+        if min(x.shape[-2:]) < least:
+            raise ValueError(
+                f"vgg: pictures of {x.shape[-2]}x{x.shape[-1]} pixels; expected {least} or more of "
+                "each, since every stage halves them"
+            )
         for layer in self.features:
             if taps is not None and isinstance(layer, nn.MaxPool2d):
                 taps.append(x)  # (N, C, H, W), halved next
