@@ -80,6 +80,7 @@ _OWN = (
     ("zoo.data.errors", "DataError", EXIT_FAILURE),
     ("zoo.errors", "UnknownModelError", EXIT_USAGE),
     ("zoo.errors", "LoadError", EXIT_FAILURE),
+    ("zoo.errors", "ExportError", EXIT_FAILURE),
     ("hub.errors", "UnknownCard", EXIT_USAGE),
     ("hub.errors", "SourceError", EXIT_USAGE),
     ("hub.errors", "HubError", EXIT_FAILURE),

@@ -16,6 +16,7 @@ COMMANDS = {
     "evaluate": "measure a trained model on a folder of pictures",
     "predict": "say what is in pictures",
     "list": "list models and pretrained weights",
+    "export": "write a model as files of other programs",
     "info": "show what is known about a model and its weights",
     "download": "download weights into the cache",
     "verify": "hash weights again and compare",

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hub.atomic import atomic_file as atomic_file
     from hub.atomic import fsync_folder as fsync_folder
+    from hub.by_address import FetchedFile as FetchedFile
+    from hub.by_address import fetch_file as fetch_file
     from hub.cache import cache_home as cache_home
     from hub.cache import default_cache as default_cache
     from hub.cache import sha256_file as sha256_file
@@ -48,11 +50,10 @@ if TYPE_CHECKING:
     from hub.errors import UnknownCard as UnknownCard
     from hub.errors import UnsafePickle as UnsafePickle
     from hub.errors import UnsupportedFormat as UnsupportedFormat
-    from hub.fetch_file import FetchedFile as FetchedFile
-    from hub.fetch_file import fetch_file as fetch_file
     from hub.keymaps import match_keys as match_keys
     from hub.project_lock import Pin as Pin
     from hub.project_lock import ProjectLock as ProjectLock
+    from hub.pth_writer import write_pth as write_pth
     from hub.resolve import Weights as Weights
     from hub.resolve import fetch as fetch
     from hub.resolve import weights as weights
@@ -85,9 +86,10 @@ _HOME = {
         "UnsafePickle",
         "UnsupportedFormat",
     ],
-    "hub.fetch_file": ["FetchedFile", "fetch_file"],
+    "hub.by_address": ["FetchedFile", "fetch_file"],
     "hub.project_lock": ["Pin", "ProjectLock"],
     "hub.sources": ["is_address"],
+    "hub.pth_writer": ["write_pth"],
     "hub.resolve": ["Weights", "fetch", "weights"],
     "hub.keymaps": ["match_keys"],
     "hub.safetensors_file": ["SafetensorsFile", "read_safetensors"],

@@ -25,6 +25,8 @@ class KeyMap:
     renames: tuple[tuple[str, str], ...] = ()
     # Patterns of names (fnmatch) that the model has no use for: they are dropped.
     ignored: tuple[str, ...] = ()
+    # Names, as the model has them, of weights (K, C, kh, kw) that the model has as (K, C kh kw).
+    flattened: tuple[str, ...] = ()
     # (copy, name): `copy` may be there too and must then hold what `name` holds; it is dropped.
     tied: tuple[tuple[str, str], ...] = ()
 
@@ -41,6 +43,15 @@ class KeyMap:
 KEY_MAPS: dict[str, KeyMap] = {
     # The names of torchvision are those of our image models.
     "torchvision": KeyMap(),
+    # timm makes convolutions of VGG's first two fully connected layers.
+    "timm_vgg": KeyMap(
+        renames=(
+            ("pre_logits.fc1.", "classifier.0."),
+            ("pre_logits.fc2.", "classifier.3."),
+            ("head.fc.", "classifier.6."),
+        ),
+        flattened=("classifier.0.weight", "classifier.3.weight"),
+    ),
     # GPT-2 as published: the names of the body, which our model has too, or of the whole model.
     # Projections are stored (in, out), as our model has them. The masks are constants, and the
     # output projection is the token embedding again.
@@ -95,6 +106,10 @@ def match_keys(
         )
     _, layout, bare = best
     renamed = _rename(bare, {name: layout.name_of(name, wanted) for name in bare}, source)
+    for name in layout.flattened:
+        value: Any = renamed.get(name)
+        if value is not None:
+            renamed[name] = value.reshape(value.shape[0], -1)
     for copy, name in layout.tied:
         if copy in renamed and copy not in wanted and name in renamed:
             if not _same(renamed.pop(copy), renamed[name]):

@@ -45,7 +45,7 @@ class Global:
 
 
 # Names of safetensors dtypes, see hub.dtypes; None: known, but numpy or the engine cannot hold it.
-_STORAGES: dict[str, str | None] = {
+STORAGE_DTYPES: dict[str, str | None] = {
     "DoubleStorage": "F64", "FloatStorage": "F32", "HalfStorage": "F16", "BFloat16Storage": "BF16",
     "LongStorage": "I64", "IntStorage": "I32", "ShortStorage": "I16", "CharStorage": "I8",
     "ByteStorage": "U8", "BoolStorage": "BOOL", "UntypedStorage": "U8",
@@ -83,9 +83,9 @@ def storage_dtype(kind: Any, key: str) -> str:
         UnsupportedFormat: one of complex or quantised numbers.
     """
     class_name = kind.name.rpartition(".")[2] if isinstance(kind, Global) else ""
-    if class_name not in _STORAGES:
+    if class_name not in STORAGE_DTYPES:
         raise ValueError("a storage of a class that is none")
-    dtype = _STORAGES[class_name]
+    dtype = STORAGE_DTYPES[class_name]
     if dtype is None:
         raise UnsupportedFormat(
             f"storage {key!r} is a {class_name}: complex and quantised tensors are not read. "
@@ -182,12 +182,12 @@ _GLOBALS: dict[str, Callable[..., Any] | None] = {
     "torch._utils._rebuild_parameter_with_state": _parameter,
     "torch._tensor._rebuild_from_type_v2": _from_type,
     "torch.nn.parameter.Parameter": _parameter,
-    **{f"torch.{name}": None for name in (*_STORAGES, *_TORCH_DTYPES)},
+    **{f"torch.{name}": None for name in (*STORAGE_DTYPES, *_TORCH_DTYPES)},
     "torch.storage.UntypedStorage": None,
     # What files from before 2018 name: storages on a GPU, and classes of tensors.
-    **{f"torch.cuda.{name}": None for name in _STORAGES if name != "UntypedStorage"},
-    **{f"torch.{name.replace('Storage', 'Tensor')}": None for name in _STORAGES},
-    **{f"torch.cuda.{name.replace('Storage', 'Tensor')}": None for name in _STORAGES},
+    **{f"torch.cuda.{name}": None for name in STORAGE_DTYPES if name != "UntypedStorage"},
+    **{f"torch.{name.replace('Storage', 'Tensor')}": None for name in STORAGE_DTYPES},
+    **{f"torch.cuda.{name.replace('Storage', 'Tensor')}": None for name in STORAGE_DTYPES},
 }
 
 

@@ -38,6 +38,11 @@ _ZIP_LOCAL_HEADER = 30
 class PthFile:
     """An open `.pth` file.
 
+    Args:
+        path: the file.
+        writable: arrays can be written to; what is written stays in this process, the file does
+            not change.
+
     Attributes:
         value: what was saved: dicts, lists, numbers, strings, with `TensorRef` where tensors were.
 
@@ -51,12 +56,14 @@ class PthFile:
     (1000,)
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, writable: bool = False) -> None:
         self.path = Path(path)
+        self._writable = writable
+        access = mmap.ACCESS_COPY if writable else mmap.ACCESS_READ
         with open(self.path, "rb") as f:
             if os.fstat(f.fileno()).st_size == 0:
                 _corrupt("it is empty")
-            self._map = memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
+            self._map = memoryview(mmap.mmap(f.fileno(), 0, access=access))
         self._typed: dict[tuple[str, str], NDArray[Any]] = {}
         with self._named():
             if self._map[:4] == b"PK\x03\x04":
@@ -67,7 +74,7 @@ class PthFile:
                 self.value, self._storages = _open_legacy(self._map)
 
     def tensor(self, ref: TensorRef) -> NDArray[Any]:
-        """The array of one `TensorRef`: a read-only view of the mapped file.
+        """The array of one `TensorRef`: a view of the mapped file, read-only unless `writable`.
 
         A storage that lies unaligned for its dtype (the pre-zip format aligns nothing) is copied
         once. bfloat16 has dtype `hub.BFLOAT16`.
@@ -95,7 +102,7 @@ class PthFile:
                 )
         strides = tuple(s * dtype.itemsize for s in ref.strides)
         return np.lib.stride_tricks.as_strided(
-            flat[ref.offset :], ref.shape, strides, writeable=False
+            flat[ref.offset :], ref.shape, strides, writeable=self._writable
         )
 
     def _typed_storage(self, ref: TensorRef) -> NDArray[Any]:

@@ -23,7 +23,7 @@ _MAX_WRAPPING = 4
 
 
 def read_state_dict(
-    path: str | os.PathLike[str], *, widen_bfloat16: bool = True
+    path: str | os.PathLike[str], *, widen_bfloat16: bool = True, writable: bool = False
 ) -> dict[str, NDArray[Any]]:
     """Read a `.safetensors` or `.pth` file, or all that an index of shards names.
 
@@ -40,9 +40,10 @@ def read_state_dict(
         path: the file.
         widen_bfloat16: return bfloat16 tensors as float32 (exact, a copy); else with dtype
             `hub.BFLOAT16` and no copy.
+        writable: arrays can be written to; the file does not change (it is mapped copy-on-write).
 
     Returns:
-        read-only arrays, views of the mapped file wherever that is possible.
+        arrays, read-only unless `writable`, views of the mapped file wherever that is possible.
 
     Raises:
         NotWeights: a web page, a Git LFS pointer, JSON, or an empty file.
@@ -55,20 +56,24 @@ def read_state_dict(
     (1000, 512)
     """
     path = Path(path)
-    arrays = read_shards(path, _arrays) if kind_of(path) == "index" else dict(_arrays(path))
+
+    def read(file: Path) -> Mapping[str, NDArray[Any]]:
+        return _arrays(file, writable)
+
+    arrays = read_shards(path, read) if kind_of(path) == "index" else dict(read(path))
     if widen_bfloat16:
         arrays = {name: _widened(array) for name, array in arrays.items()}
     return arrays
 
 
-def _arrays(path: Path) -> Mapping[str, NDArray[Any]]:
+def _arrays(path: Path, writable: bool) -> Mapping[str, NDArray[Any]]:
     """The tensors of one file; what is not asked for of a safetensors file is not touched."""
     kind = kind_of(path)
     if kind == "safetensors":
-        return SafetensorsFile(path)
+        return SafetensorsFile(path, writable=writable)
     if kind == "index":
         raise UnsupportedFormat(f"{path} is an index; expected a file of tensors here.")
-    file = PthFile(path)
+    file = PthFile(path, writable=writable)
     return {name: file.tensor(ref) for name, ref in _state_of(file.value, path).items()}
 
 

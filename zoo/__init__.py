@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from zoo import data as data
     from zoo import demo as demo
+    from zoo import export as export
     from zoo import models as models
     from zoo import registry as registry
     from zoo import train as train
     from zoo.errors import ArchMismatch as ArchMismatch
     from zoo.errors import ClassCountMismatch as ClassCountMismatch
+    from zoo.errors import ExportError as ExportError
     from zoo.errors import LoadError as LoadError
     from zoo.errors import NoPublishedWeights as NoPublishedWeights
     from zoo.errors import UnknownModelError as UnknownModelError
@@ -35,6 +37,7 @@ _HOME = {
     "zoo.errors": [
         "ArchMismatch",
         "ClassCountMismatch",
+        "ExportError",
         "LoadError",
         "NoPublishedWeights",
         "UnknownModelError",
@@ -48,7 +51,7 @@ _HOME = {
     "zoo.registry": ["list_models"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_SUBMODULES = ("data", "demo", "models", "registry", "train")
+_SUBMODULES = ("data", "demo", "export", "models", "registry", "train")
 
 __all__ = sorted((*_MODULE_OF, *_SUBMODULES))
 

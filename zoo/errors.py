@@ -45,3 +45,7 @@ class UnknownOption(LoadError):
 
 class WrongTask(LoadError):
     """The model is for another kind of data, such as text instead of pictures."""
+
+
+class ExportError(Exception):
+    """A model cannot be written in this format; nothing was written."""

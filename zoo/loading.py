@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import hub
 from engine.nn import StateDictError, init
 from zoo.errors import ArchMismatch, ClassCountMismatch, LoadError, WeightsDoNotFit
+from zoo.models.features import FeatureExtractor
+from zoo.models.image_model import expect_images
 from zoo.models.zoo_model import ZooModel
 from zoo.registry import Arch, archs, get_arch
 from zoo.stored import Stored, damaged_facts, find, from_path, looks_like_path, own_cards
@@ -22,6 +24,9 @@ def load(
     name: str | os.PathLike[str],
     weights: str | os.PathLike[str] | None = "default",
     num_classes: int | None = None,
+    *,
+    features_only: bool = False,
+    stages: Sequence[int] | None = None,
     **options: Any,
 ) -> ZooModel:
     """A model in inference mode.
@@ -32,8 +37,13 @@ def load(
         weights: "default" for the architecture's default card, a card's name, the path of a
             .safetensors or .pth file or of a finished run, or None (or "none") for random values.
         num_classes: outputs of a classifier; None for as many as the weights have. With another
-            number than theirs the last layer is new and random, and the model's `notices` say so.
-        options: what else the architecture's builder takes, such as zero_init_residual.
+            number than theirs the last layer is new and random, and the model's `notices` say so;
+            0 leaves it off.
+        features_only: return a zoo.models.features.FeatureExtractor, which gives the maps of an
+            image classifier's stages in place of classes.
+        stages: numbers of the stages whose maps it gives, from 0 for the largest; None for all.
+        options: what else the architecture's builder takes, such as in_chans, to which the first
+            layer of published weights is adapted, or dropout.
 
     Returns:
         The model with `arch`, `card`, `source` and `notices` set, see
@@ -54,11 +64,20 @@ def load(
     (4, False)
     """
     if num_classes is not None:
-        if num_classes < 1:
-            raise ValueError(f"load: num_classes={num_classes}; expected 1 or more")
+        if num_classes < 0:
+            raise ValueError(f"load: num_classes={num_classes}; expected 0 or more")
         options["num_classes"] = num_classes
+    if stages is not None and not features_only:
+        raise ValueError("load: stages are of features; pass features_only=True with them")
     name = os.fspath(name)
     weights = os.fspath(weights) if weights is not None else "none"
+    if features_only:
+        model = _load(name, weights, options | {"num_classes": 0})
+        return FeatureExtractor(expect_images(model), stages)
+    return _load(name, weights, options)
+
+
+def _load(name: str, weights: str, options: dict[str, Any]) -> ZooModel:
     known = name in archs() or name in hub.load_cards()
     if not known and (Path(name).exists() or looks_like_path(name)):
         return _load_run(Path(name), weights, options)
@@ -84,7 +103,7 @@ def _load_run(path: Path, weights: str, options: dict[str, Any]) -> ZooModel:
             f"Name the architecture: zoo.load(ARCH, weights={str(path)!r})"
         )
     classes, wanted = stored.run.get("classes", ()), options.get("num_classes")
-    if classes and wanted not in (None, len(classes)):
+    if classes and wanted not in (None, 0, len(classes)):
         raise ClassCountMismatch(
             f"{stored.label} was trained on {len(classes)} classes "
             f"({', '.join(map(str, classes[:5]))}{', ...' if len(classes) > 5 else ''}), not "
@@ -131,7 +150,7 @@ def _pretrained(arch: Arch, stored: Stored, options: dict[str, Any]) -> ZooModel
 
 def _fill(model: ZooModel, arch: Arch, state: Mapping[str, Any], label: str) -> None:
     try:
-        model.load_state_dict(state)
+        model.load_state_dict(state, assign=True)  # no copy of the mapped file
     except StateDictError as error:
         fitting = _archs_that_fit(model, state)
         hint = f"It has the names and shapes of {fitting[0]}: load it as that. " if fitting else ""

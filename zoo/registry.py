@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Modules of zoo.models; each has VARIANTS (configurations by name) and build(variant, ...), which
 # returns a ZooModel.
-FAMILIES = ("resnet",)
+FAMILIES = ("resnet", "vgg")
 
 
 class Config(Protocol):

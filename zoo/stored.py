@@ -85,7 +85,7 @@ def _from_card(card: hub.Card) -> Stored:
     found = hub.fetch(card)
     return Stored(
         label=card.name,
-        state=hub.read_state_dict(found.path),
+        state=hub.read_state_dict(found.path, writable=True),
         sha256=found.sha256,
         card=card,
         key_map=found.file.key_map,
@@ -108,7 +108,7 @@ def from_path(path: Path) -> Stored:
             f"{path}: {what}. Expected a .safetensors or .pth file, or the folder of a run that "
             "has finished an epoch."
         )
-    state, run = hub.read_state_dict(file), run_facts(file)
+    state, run = hub.read_state_dict(file, writable=True), run_facts(file)
     arch = str(run["arch"]) if run else None
     return Stored(str(file), state, hub.sha256_file(file), arch=arch, run=run)
 

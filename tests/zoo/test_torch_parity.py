@@ -1,4 +1,4 @@
-"""ResNet-18 and ResNet-50 against PyTorch with the same weights: 224 pixels, batches of 4.
+"""ResNets and VGGs against PyTorch with the same weights: 224 pixels, batches of 4.
 
 Runs where torch is installed beside the engine; with ZOO_REQUIRE_PEERS=1 it fails where it is not.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,13 @@ import pytest
 import engine
 from engine import nn
 from tests.zoo.reference.seeded import seeded_labels, seeded_pictures, seeded_state
-from zoo.models import resnet
+from zoo.models import resnet, vgg
+from zoo.models.image_model import ImageModel
 
-NAMES = ("resnet18", "resnet50")
+# The head of a real VGG alone is 100 million numbers: its structure at other widths will do, and
+# test_full_size_logits has the real ones.
+NAMES = ("resnet18", "resnet50", "vgg11", "vgg16_bn")
+WIDTHS = {"widths": (32, 48, 64, 96, 96), "hidden": 128}
 SIZE, BATCH, CLASSES, SEED, STEPS = 224, 4, 10, 2015, 20
 LR, MOMENTUM, DECAY, SMOOTHING = 0.001, 0.9, 1e-4, 0.1
 
@@ -47,9 +52,19 @@ def labels(step: int = 0) -> np.ndarray:
 
 
 class Ours:
-    def __init__(self, name: str, dtype: str = "float32", away_from_kinks: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        dtype: str = "float32",
+        away_from_kinks: bool = False,
+        thin: bool = True,
+    ) -> None:
         self.dtype = engine.dtype_named(dtype)
-        self.model = resnet.build(name, CLASSES).to(self.dtype)
+        if name in vgg.VARIANTS:
+            config = replace(vgg.VARIANTS[name], **(WIDTHS if thin else {}))
+            self.model: ImageModel = vgg.VGG(config, CLASSES, dropout=0.0).to(self.dtype)
+        else:
+            self.model = resnet.build(name, CLASSES).to(self.dtype)
         shapes = {key: value.shape for key, value in self.model.state_dict().items()}
         self.model.load_state_dict(seeded_state(shapes, SEED, away_from_kinks))
 
@@ -82,14 +97,24 @@ class Ours:
 
 
 class Theirs:
-    def __init__(self, name: str, dtype: str = "float32", away_from_kinks: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        dtype: str = "float32",
+        away_from_kinks: bool = False,
+        thin: bool = True,
+    ) -> None:
         import torch
 
-        from tests.zoo.reference import torch_resnet
+        from tests.zoo.reference import torch_resnet, torch_vgg
 
         self.torch = torch
         self.dtype = getattr(torch, dtype)
-        self.model = torch_resnet.build(name, CLASSES, self.dtype)
+        if name in torch_vgg.NAMES:
+            widths = WIDTHS if thin else {}
+            self.model = torch_vgg.build(name, CLASSES, self.dtype, **widths)
+        else:
+            self.model = torch_resnet.build(name, CLASSES, self.dtype)
         shapes = {key: tuple(value.shape) for key, value in self.model.state_dict().items()}
         state = seeded_state(shapes, SEED, away_from_kinks)
         self.model.load_state_dict({key: torch.from_numpy(v) for key, v in state.items()})
@@ -150,6 +175,12 @@ def largest_relative_error(actual: Grads, wanted: Grads) -> float:
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 def test_logits(name: str, training: bool) -> None:
     assert relative(Ours(name).logits(training), Theirs(name).logits(training)) < 1e-4
+
+
+@pytest.mark.parametrize("name", vgg.VARIANTS)
+def test_full_size_logits(name: str) -> None:
+    ours, theirs = (side(name, thin=False).logits(False) for side in (Ours, Theirs))
+    assert relative(ours, theirs) < 1e-4
 
 
 @each_network

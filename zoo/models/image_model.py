@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine import Tensor
-from engine.nn import Linear, init
+from engine.nn import Identity, Linear, Module, init
 from zoo.data.transforms import Preprocessing
 from zoo.models.zoo_model import ZooModel
 
 if TYPE_CHECKING:
     from hub import Card
+
+_COLOURS = 3  # channels of the pictures that published weights are for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,56 +39,124 @@ class ImageConfig:
         return Preprocessing(self.image_size, 256 if self.image_size == 224 else self.image_size)
 
 
+@dataclass(frozen=True)
+class FeatureInfo:
+    """What one stage's maps are."""
+
+    name: str  # of the stage
+    channels: int
+    stride: int  # pixels of the picture that a pixel of the maps stands for, along each side
+
+
 class ImageModel(ZooModel):
     """Base class of image classifiers: (N, C, H, W) floats -> (N, number of classes) logits.
 
-    `zoo.load` sets the attributes below and those of ZooModel, not the constructors.
+    `zoo.load` sets `classes` and `preprocessing`, and what ZooModel says; the constructors set the
+    rest.
 
     Attributes:
-        classes: names of the outputs, in their order; numbers where no names are known.
+        classes: names of the outputs, in their order; numbers where no names are known; none
+            without a last layer.
         preprocessing: how pictures are made ready for these weights.
+        num_features: channels of the last maps.
+        head_features: numbers that the last layer sees.
     """
 
-    classifier_name: ClassVar[str]  # of the last layer: what its state-dict keys start with
+    input_name: ClassVar[str]  # of the first convolution: what its state-dict keys start with
+    classifier_name: ClassVar[str]  # of the last layer, likewise
 
     config: ImageConfig
     classes: tuple[str, ...]
     preprocessing: Preprocessing
+    num_features: int
+    head_features: int
 
-    def forward_features(self, x: Tensor) -> Tensor:
-        """The last maps before pooling: (N, num_features, h, w)."""
+    @property
+    def feature_info(self) -> tuple[FeatureInfo, ...]:
+        """The maps of every stage, largest first: what a FeatureExtractor returns."""
+        raise NotImplementedError(f"{type(self).__name__} has no feature_info")
+
+    def forward_features(self, x: Tensor, taps: list[Tensor] | None = None) -> Tensor:
+        """The last maps, before pooling: (N, num_features, h, w).
+
+        Args:
+            x: pictures (N, C, H, W).
+            taps: if given, the maps that feature_info describes are appended to it; else they are
+                freed as soon as they are used.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no forward_features method")
 
-    def get_classifier(self) -> Linear:
-        """The last layer."""
-        return getattr(self, self.classifier_name)
+    def forward_head(self, maps: Tensor) -> Tensor:
+        """From the last maps to the outputs."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward_head method")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.forward_head(self.forward_features(x))
+
+    def get_classifier(self) -> Linear | Identity:
+        """The last layer; an Identity if there is none."""
+        parent, name = self._parent_of_classifier()
+        return getattr(parent, name)
 
     def reset_classifier(self, num_classes: int) -> None:
-        """Puts a new, random last layer of that many outputs in; make optimizers afterwards."""
-        setattr(self, self.classifier_name, Linear(self.get_classifier().in_features, num_classes))
+        """Puts a new, random last layer of that many outputs in, or takes it off (0); make
+        optimizers afterwards."""
+        if num_classes < 0:
+            raise ValueError(f"reset_classifier: num_classes={num_classes}; expected 0 or more")
+        new = Linear(self.head_features, num_classes) if num_classes else Identity()
+        parent, name = self._parent_of_classifier()
+        setattr(parent, name, new)
+
+    def _parent_of_classifier(self) -> tuple[Module, str]:
+        *path, name = self.classifier_name.split(".")
+        parent: Module = self
+        for part in path:
+            parent = getattr(parent, part)
+        return parent, name
 
     def adapt(
         self, state: dict[str, Any], wanted: Mapping[str, Any], label: str
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """A last layer of as many classes as the weights have, or of the wanted number.
+        """Fits the first layer to the channels and the last one to the classes.
 
-        See ZooModel.adapt. With another number than the weights' the layer is new and random.
+        See ZooModel.adapt. The last layer has as many classes as the weights have, or the wanted
+        number: with another number than the weights' it is new and random, with 0 it is taken off.
+        Filters for colour pictures become filters for other channels as in timm: summed for one
+        channel, else repeated and scaled, so that a grey picture gives the same sums as before.
         """
+        state, notices = self._with_channels(state, label)
         head, num_classes = self.classifier_name, wanted.get("num_classes")
         found = state.get(f"{head}.weight")
         stored = None if found is None or found.ndim != 2 else found.shape[0]
         if num_classes in (None, stored):
             with init.skip_random():
                 self.reset_classifier(stored or self.config.num_classes)
-            return state, ()
+            return state, notices
         self.reset_classifier(num_classes)
         body = {key: value for key, value in state.items() if not key.startswith(f"{head}.")}
         fresh = self.get_classifier().state_dict()
-        has = "none" if stored is None else f"one for {stored}"
-        return (
-            body | {f"{head}.{key}": value for key, value in fresh.items()},
-            (f"new last layer for {num_classes} classes; {label} has {has}",),
-        )
+        if fresh:
+            has = "none" if stored is None else f"one for {stored}"
+            notices += (f"new last layer for {num_classes} classes; {label} has {has}",)
+        return body | {f"{head}.{key}": value for key, value in fresh.items()}, notices
+
+    def _with_channels(
+        self, state: dict[str, Any], label: str
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        key = f"{self.input_name}.weight"
+        stored, own = state.get(key), self.state_dict()[key]
+        if stored is None or stored.ndim != 4 or stored.shape[1] != _COLOURS:
+            return state, ()  # nothing to adapt: if it does not fit, loading says so
+        channels = own.shape[1]
+        if channels == _COLOURS:
+            return state, ()
+        if channels == 1:
+            adapted = stored.sum(axis=1, keepdims=True, dtype="float32")
+        else:
+            repeated = stored[:, [i % _COLOURS for i in range(channels)]]
+            adapted = repeated * (_COLOURS / channels)
+        notice = f"first layer for {channels} channels, made of {label}'s for {_COLOURS}"
+        return state | {key: adapted.astype("float32")}, (notice,)
 
     def describe(self, card: Card | None, run: Mapping[str, Any]) -> None:
         """Sets `classes` and `preprocessing`; see ZooModel.describe."""
@@ -105,8 +175,21 @@ class ImageModel(ZooModel):
         elif run:
             names = tuple(str(name) for name in run["classes"])
             self.preprocessing = Preprocessing.from_dict(run["preprocessing"])
-        outputs = self.get_classifier().out_features
+        last = self.get_classifier()
+        outputs = last.out_features if isinstance(last, Linear) else 0
         self.classes = names if len(names) == outputs else tuple(map(str, range(outputs)))
+
+    def facts(self) -> dict[str, Any]:
+        """See ZooModel.facts; adds "classes" and "preprocessing"."""
+        channels = self.state_dict()[f"{self.input_name}.weight"].shape[1]
+        config = {"num_classes": len(self.classes)}
+        if channels != _COLOURS:
+            config["in_chans"] = channels
+        return super().facts() | {
+            "config": config,
+            "classes": list(self.classes),
+            "preprocessing": self.preprocessing.to_dict(),
+        }
 
 
 def expect_images(model: ZooModel) -> ImageModel:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import engine
 from engine import Tensor, nn
-from zoo.models.image_model import ImageConfig, ImageModel
+from zoo.models.image_model import FeatureInfo, ImageConfig, ImageModel
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,8 @@ class ResNet(ImageModel):
 
     Args:
         config: a row of VARIANTS, or one's own.
-        num_classes: outputs; None for the paper's.
+        num_classes: outputs; None for the paper's, 0 for no last layer: then the outputs are the
+            last maps' means.
         in_chans: channels of the pictures.
         zero_init_residual: start each block as the identity: the weight of its last norm is 0
             (Goyal et al., arXiv:1706.02677, section 5.1).
@@ -166,7 +167,10 @@ class ResNet(ImageModel):
     """
 
     key_maps: ClassVar[tuple[str, ...]] = ("torchvision",)
+    input_name: ClassVar[str] = "conv1"
     classifier_name: ClassVar[str] = "fc"
+
+    fc: nn.Linear | nn.Identity
 
     def __init__(
         self,
@@ -188,7 +192,8 @@ class ResNet(ImageModel):
             out_channels = config.widths[i] * (4 if config.bottleneck else 1)
             setattr(self, name, self._stage(i, channels, out_channels))
             channels = out_channels
-        self.fc = nn.Linear(channels, config.num_classes if num_classes is None else num_classes)
+        self.num_features = self.head_features = channels
+        self.reset_classifier(config.num_classes if num_classes is None else num_classes)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
@@ -218,20 +223,33 @@ class ResNet(ImageModel):
         width = config.widths[index] * config.group_width // 64 * config.groups
         return Bottleneck(in_channels, width, out_channels, stride, config.groups, downsample)
 
-    def forward_features(self, x: Tensor) -> Tensor:
+    @property
+    def feature_info(self) -> tuple[FeatureInfo, ...]:
+        """The stem's maps, before its max-pool, and each stage's."""
+        config = self.config
+        first = 1 if config.small_images else 2  # stride of the stem's convolution
+        widths = [width * (4 if config.bottleneck else 1) for width in config.widths]
+        strides = [first * first * 2**i for i in range(len(widths))]
+        stem = FeatureInfo("bn1", config.widths[0], first)
+        return (stem, *map(FeatureInfo, self.stages, widths, strides))
+
+    def forward_features(self, x: Tensor, taps: list[Tensor] | None = None) -> Tensor:
         """The last stage's maps: (N, in_chans, H, W) -> (N, C, H / 32, W / 32), or
-        H / 4 and W / 4 for the small-image networks; sizes round up."""
+        H / 4 and W / 4 for the small-image networks; sizes round up. See ImageModel."""
         x = self.bn1(self.conv1(x), relu=True)
+        if taps is not None:
+            taps.append(x)
         if not self.config.small_images:
             x = nn.functional.max_pool2d(x, 3, stride=2, padding=1)
         for name in self.stages:
             x = getattr(self, name)(x)
+            if taps is not None:
+                taps.append(x)
         return x
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.forward_features(x)  # (N, C, h, w)
-        x = nn.functional.adaptive_avg_pool2d(x, 1).flatten(1)  # (N, C)
-        return self.fc(x)
+    def forward_head(self, maps: Tensor) -> Tensor:
+        """(N, C, h, w) maps of the last stage -> (N, num_classes)."""
+        return self.fc(nn.functional.adaptive_avg_pool2d(maps, 1).flatten(1))
 
 
 def build(

@@ -57,3 +57,8 @@ class ZooModel(Module):
         Raises:
             ValueError, TypeError, KeyError: the facts are damaged.
         """
+
+    def facts(self) -> dict[str, Any]:
+        """What `describe` and the builder need to make this model again, as JSON values: "arch",
+        "config" (keyword arguments of the builder), "source", and what the kind adds."""
+        return {"arch": self.arch, "config": {}, "source": self.source}
