@@ -151,6 +151,7 @@ HARMFUL: dict[str, bytes] = {
 def test_a_pickle_that_would_run_code_is_refused_before_it_runs(
     position: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Field case B-08."""
     monkeypatch.chdir(tmp_path)
     Path("bad.pth").write_bytes(HARMFUL[position])
     with pytest.raises(hub.UnsafePickle) as caught:
