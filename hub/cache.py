@@ -3,6 +3,7 @@
     ZOO_HOME/
       blobs/SHA256         whole, verified files; plain files, no links
       stamps/SHA256        size and time of the blob when it was last hashed
+      sharded/SHA256/      an index of shards and its shards under their names, links to blobs
       parts/DIGEST.part    a download that can be taken up again (.json beside it: where from)
       manual/CARD.FORMAT   where a person may put a file; it is verified and moved to blobs
       locks/               one lock file per download in progress
@@ -87,6 +88,10 @@ class Cache:
     def blob(self, digest: str) -> Path:
         """Where the file with this SHA-256 lives, whether it exists or not."""
         return self.home / "blobs" / digest
+
+    def shards(self, digest: str) -> Path:
+        """The folder where an index of shards with this SHA-256 lies with its shards, as links."""
+        return self.home / "sharded" / digest
 
     def part(self, digest: str) -> Path:
         """Where an unfinished download of this digest (or prefix) is kept."""

@@ -71,6 +71,7 @@ class Expected:
         digest: its SHA-256 or the start of it; "" if nobody knows it.
         bytes: its exact size, if known.
         said_by: who knows that, for messages.
+        json: the file is JSON, so JSON is not taken for a server's message.
         at_most: bytes after which it cannot be the file any more, where the size is not known.
     """
 
@@ -78,6 +79,7 @@ class Expected:
     bytes: int | None = None
     said_by: str = "the model card"
     at_most: int | None = None
+    json: bool = False
 
 
 class _Retry(Exception):
@@ -259,7 +261,7 @@ class _Transfer:
             # No length and nothing behind it: broken off, not empty.
             raise self._truncated(have, None)
         if not have and (first or not total):
-            refuse_other_content(first[:SNIFF_BYTES], self.shown)
+            refuse_other_content(first[:SNIFF_BYTES], self.shown, json=self.expected.json)
         self._check_size(total)
         total = total or self.expected.bytes
         self.unmeasured = total is None

@@ -62,7 +62,7 @@ def copy_checked(path: Path, part: Path, expected: Expected) -> str:
     try:
         with open(path, "rb") as f:
             size = os.fstat(f.fileno()).st_size
-            refuse_other_content(f.read(SNIFF_BYTES), str(path))
+            refuse_other_content(f.read(SNIFF_BYTES), str(path), json=expected.json)
             if expected.bytes not in (None, size):
                 raise _other(path, f"it has {size:,} bytes, expected {expected.bytes:,}", expected)
             part.parent.mkdir(parents=True, exist_ok=True)

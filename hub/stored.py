@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,10 +78,14 @@ def remove(cache: Cache, files: Iterable[Stored]) -> int:
             with contextlib.suppress(OSError):
                 cache.stamp(file.sha256).unlink()
             cache.forget(file.sha256)
+            shutil.rmtree(cache.shards(file.sha256), ignore_errors=True)
         else:
             file.path.with_suffix(".json").unlink(missing_ok=True)
     for folder in folders:
         fsync_folder(folder)
+    for link in cache.home.glob("sharded/*/*"):
+        if not link.exists():
+            link.unlink(missing_ok=True)
     return freed
 
 

@@ -11,7 +11,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
 
 import hub
 from hub.download import Policy
@@ -215,6 +217,56 @@ def test_files_of_one_name_never_meet(server: FakeServer, home: Path, body: byte
     one = hub.fetch_file(server.add("/a/model.pth", body), policy=FAST)
     two = hub.fetch_file(server.add("/b/model.pth", body[::-1]), policy=FAST)
     assert (one.path.read_bytes(), two.path.read_bytes()) == (body, body[::-1])
+
+
+# ---------------------------------------------------------------- shards
+
+
+def serve_shards(hf: FakeServer) -> dict[str, bytes]:
+    """A checkpoint in two files at hf:org/repo; the files by name."""
+    one, two = (save({name: np.ones(2, np.float32)}) for name in "ab")
+    index = json.dumps({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}).encode()
+    files = {"one.safetensors": one, "two.safetensors": two, "model.safetensors.index.json": index}
+    for name, content in files.items():
+        hf.add(f"/org/repo/resolve/main/{name}", content)
+    return files
+
+
+SHARDED = "hf:org/repo/model.safetensors.index.json"
+
+
+def test_an_index_brings_its_shards(hf: FakeServer, home: Path) -> None:
+    files = serve_shards(hf)
+    for _ in range(2):
+        found = hub.fetch_file(SHARDED, policy=FAST)
+        assert list(hub.read_state_dict(found.path)) == ["a", "b"]
+    assert len(hf.requests) == 3
+    stored = {path.name for path in (home / "blobs").iterdir()}
+    assert stored == {sha256(content) for content in files.values()}
+
+
+def test_a_missing_shard_of_a_repository_is_refused(hf: FakeServer, home: Path) -> None:
+    serve_shards(hf)
+    hf.add("/org/repo/resolve/main/two.safetensors", b"", status(404))
+    with pytest.raises(hub.DownloadError, match=r"two\.safetensors: HTTP 404"):
+        hub.fetch_file(SHARDED, policy=FAST)
+
+
+def test_an_index_cannot_name_files_elsewhere(hf: FakeServer, home: Path) -> None:
+    index = b'{"weight_map": {"a": "../../../secret"}}'
+    hf.add("/org/repo/resolve/main/model.safetensors.index.json", index)
+    with pytest.raises(hub.CorruptCheckpoint, match="secret"):
+        hub.fetch_file(SHARDED, policy=FAST)
+    assert len(hf.requests) == 1
+
+
+def test_a_project_pins_each_shard(
+    hf: FakeServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_LOCK", str(tmp_path / "zoo.lock"))
+    serve_shards(hf)
+    hub.fetch_file(SHARDED, policy=FAST)
+    assert len(hub.ProjectLock(tmp_path / "zoo.lock").pins()) == 3
 
 
 # ---------------------------------------------------------------- mirrors
