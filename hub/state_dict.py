@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,7 @@ def read_state_dict(
     (1000, 512)
     """
     path = Path(path)
-
-    def read(file: Path) -> Mapping[str, NDArray[Any]]:
-        return _arrays(file, writable)
-
+    read = partial(_arrays, writable=writable)
     arrays = read_shards(path, read) if kind_of(path) == "index" else dict(read(path))
     if widen_bfloat16:
         arrays = {name: _widened(array) for name, array in arrays.items()}

@@ -41,7 +41,7 @@ def load(
             number than theirs the last layer is new and random, and the model's `notices` say so;
             0 leaves it off.
         features_only: return a zoo.models.features.FeatureExtractor, which gives the maps of an
-            image classifier's stages in place of classes.
+            image classifier's stages in place of classes; the file may lack the layers behind.
         stages: numbers of the stages whose maps it gives, from 0 for the largest; None for all.
         options: what else the architecture's builder takes, such as in_chans, to which the first
             layer of published weights is adapted, or dropout.
@@ -72,26 +72,24 @@ def load(
         raise ValueError("load: stages are of features; pass features_only=True with them")
     name = os.fspath(name)
     weights = os.fspath(weights) if weights is not None else "none"
-    if features_only:
-        model = _load(name, weights, options | {"num_classes": 0})
-        return FeatureExtractor(expect_images(model), stages)
-    return _load(name, weights, options)
+    model = _load(name, weights, options, features_only)
+    return FeatureExtractor(expect_images(model), stages) if features_only else model
 
 
-def _load(name: str, weights: str, options: dict[str, Any]) -> ZooModel:
+def _load(name: str, weights: str, options: dict[str, Any], headless: bool) -> ZooModel:
     known = name in archs() or name in hub.load_cards()
     if not known and (Path(name).exists() or looks_like_path(name)):
-        return _load_run(Path(name), weights, options)
+        return _load_run(Path(name), weights, options, headless)
     arch = get_arch(name)
     arch.check_options(options)  # before a download
     if weights == "none":
         return _random(arch, options)
     if weights == "default" and name not in archs():
         weights = name
-    return _pretrained(arch, find(arch, weights), options)
+    return _pretrained(arch, find(arch, weights), options, headless)
 
 
-def _load_run(path: Path, weights: str, options: dict[str, Any]) -> ZooModel:
+def _load_run(path: Path, weights: str, options: dict[str, Any], headless: bool) -> ZooModel:
     if weights != "default":
         raise LoadError(
             f"{path}: a run has its own weights, so weights={weights!r} cannot be loaded too. To "
@@ -111,7 +109,7 @@ def _load_run(path: Path, weights: str, options: dict[str, Any]) -> ZooModel:
             f"{wanted}. To give its body a new last layer, type: "
             f"zoo.load({stored.arch!r}, weights={str(path)!r}, num_classes={wanted})"
         )
-    return _pretrained(get_arch(stored.arch), stored, options)
+    return _pretrained(get_arch(stored.arch), stored, options, headless)
 
 
 def _random(arch: Arch, options: dict[str, Any]) -> ZooModel:
@@ -120,7 +118,7 @@ def _random(arch: Arch, options: dict[str, Any]) -> ZooModel:
     return _ready(model, arch, None, {"name": "random values", "sha256": None}, ())
 
 
-def _pretrained(arch: Arch, stored: Stored, options: dict[str, Any]) -> ZooModel:
+def _pretrained(arch: Arch, stored: Stored, options: dict[str, Any], headless: bool) -> ZooModel:
     if stored.arch not in (None, arch.name):
         raise ArchMismatch(
             f"{stored.label} holds weights of {stored.arch}, not of {arch.name}. Load it as "
@@ -128,6 +126,8 @@ def _pretrained(arch: Arch, stored: Stored, options: dict[str, Any]) -> ZooModel
         )
     with init.skip_random():
         model = arch.build(**stored.config | options)
+    if headless:
+        expect_images(model).drop_head()  # files of bodies do without it
     state, notices = model.adapt(
         hub.match_keys(
             stored.state,

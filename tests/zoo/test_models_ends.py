@@ -143,6 +143,33 @@ def test_load_gives_features_with_what_is_known_about_the_weights() -> None:
         assert np.array_equal(extractor(x)[0].numpy(), taps[2].numpy())
 
 
+def test_features_need_no_layer_behind_them(tmp_path) -> None:
+    """A file of VGG's convolutions alone, as feature extractors are often published."""
+    thin = vgg.VGG(vgg.VGGConfig((1, 1), widths=(4, 6), hidden=8), num_classes=3)
+    whole = FeatureExtractor(thin)
+    assert not any("classifier" in key for key in whole.state_dict())
+    state = arrays(build("resnet"))
+    body = {key: value for key, value in state.items() if not key.startswith("fc.")}
+    hub.write_safetensors(tmp_path / "body.safetensors", body)
+    hub.write_safetensors(tmp_path / "all.safetensors", state)
+    x = pictures(size=32)
+    with engine.no_grad():
+        of_body, of_all = (
+            zoo.load("resnet20", tmp_path / f"{name}.safetensors", features_only=True)(x)
+            for name in ("body", "all")
+        )
+        assert all(
+            np.array_equal(a.numpy(), b.numpy()) for a, b in zip(of_body, of_all, strict=True)
+        )
+
+
+def test_a_run_of_any_number_of_classes_gives_features(tmp_path) -> None:
+    zoo.export.export("resnet20", "safetensors", tmp_path / "run.safetensors")
+    assert len(zoo.load(tmp_path / "run.safetensors", features_only=True, stages=[0, 1])(
+        pictures(size=32)
+    )) == 2  # fmt: skip
+
+
 def test_stages_without_features_are_refused() -> None:
     with pytest.raises(ValueError, match="features_only=True"):
         zoo.load("resnet20", stages=[1])

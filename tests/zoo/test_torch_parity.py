@@ -183,7 +183,8 @@ def test_full_size_logits(name: str) -> None:
     assert relative(ours, theirs) < 1e-4
 
 
-@each_network
+# In VGG's hidden layers and max-pools there is no staying away from kinks: float64 has to do.
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in vgg.VARIANTS])
 def test_gradients_of_every_parameter(name: str) -> None:
     ours, theirs = (side(name, away_from_kinks=True).grads() for side in (Ours, Theirs))
     assert largest_relative_error(ours, theirs) < 1e-3

@@ -160,7 +160,7 @@ class Graph:
                 x = self._relu(x)
         x = self._averaged(x, sides)
         x = self._node("Flatten", [x])
-        for number, layer in enumerate(model.classifier):
+        for number, layer in enumerate(model.classifier.children()):
             if isinstance(layer, nn.Linear):
                 x = self._linear(x, f"classifier.{number}")
             elif isinstance(layer, nn.ReLU):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FeatureExtractor(ZooModel):
-    """The maps of chosen stages of a classifier, whose last layer is taken off.
+    """The maps of chosen stages of a classifier, whose head is taken off.
 
     Args:
         body: the classifier; it is used, not copied.
@@ -44,7 +44,7 @@ class FeatureExtractor(ZooModel):
                 f"features: stages {list(self.stages)}; expected some of 0 to {len(info) - 1}: "
                 + ", ".join(f"{i} {f.channels} channels 1/{f.stride}" for i, f in enumerate(info))
             )
-        body.reset_classifier(0)
+        body.drop_head()
         self.body = body
         self.feature_info: tuple[FeatureInfo, ...] = tuple(info[stage] for stage in self.stages)
         for name in ("arch", "card", "source", "notices", "preprocessing"):

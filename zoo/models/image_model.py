@@ -64,6 +64,7 @@ class ImageModel(ZooModel):
 
     input_name: ClassVar[str]  # of the first convolution: what its state-dict keys start with
     classifier_name: ClassVar[str]  # of the last layer, likewise
+    head_name: ClassVar[str]  # of the module that holds all layers behind the last maps
 
     config: ImageConfig
     classes: tuple[str, ...]
@@ -107,6 +108,10 @@ class ImageModel(ZooModel):
         parent, name = self._parent_of_classifier()
         setattr(parent, name, new)
 
+    def drop_head(self) -> None:
+        """Takes all layers behind the last maps off, for a model whose maps are wanted only."""
+        setattr(self, self.head_name, Identity())
+
     def _parent_of_classifier(self) -> tuple[Module, str]:
         *path, name = self.classifier_name.split(".")
         parent: Module = self
@@ -125,6 +130,9 @@ class ImageModel(ZooModel):
         channel, else repeated and scaled, so that a grey picture gives the same sums as before.
         """
         state, notices = self._with_channels(state, label)
+        if isinstance(getattr(self, self.head_name), Identity):
+            start = f"{self.head_name}."
+            return {k: v for k, v in state.items() if not k.startswith(start)}, notices
         head, num_classes = self.classifier_name, wanted.get("num_classes")
         found = state.get(f"{head}.weight")
         stored = None if found is None or found.ndim != 2 else found.shape[0]
@@ -175,7 +183,8 @@ class ImageModel(ZooModel):
         elif run:
             names = tuple(str(name) for name in run["classes"])
             self.preprocessing = Preprocessing.from_dict(run["preprocessing"])
-        last = self.get_classifier()
+        dropped = isinstance(getattr(self, self.head_name), Identity)
+        last = None if dropped else self.get_classifier()
         outputs = last.out_features if isinstance(last, Linear) else 0
         self.classes = names if len(names) == outputs else tuple(map(str, range(outputs)))
 
@@ -201,7 +210,8 @@ def expect_images(model: ZooModel) -> ImageModel:
     if not isinstance(model, ImageModel):
         from zoo.errors import WrongTask
 
+        name = getattr(model, "arch", type(model).__name__)  # zoo.load sets arch at the end
         raise WrongTask(
-            f"{model.arch} does not classify pictures. To see the models that do, type: zoo list"
+            f"{name} does not classify pictures. To see the models that do, type: zoo list"
         )
     return model

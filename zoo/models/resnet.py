@@ -169,6 +169,7 @@ class ResNet(ImageModel):
     key_maps: ClassVar[tuple[str, ...]] = ("torchvision",)
     input_name: ClassVar[str] = "conv1"
     classifier_name: ClassVar[str] = "fc"
+    head_name: ClassVar[str] = "fc"
 
     fc: nn.Linear | nn.Identity
 

@@ -63,6 +63,9 @@ class VGG(ImageModel):
     key_maps: ClassVar[tuple[str, ...]] = ("torchvision", "timm_vgg")
     input_name: ClassVar[str] = "features.0"
     classifier_name: ClassVar[str] = "classifier.6"
+    head_name: ClassVar[str] = "classifier"
+
+    classifier: nn.Sequential | nn.Identity
 
     def __init__(
         self,
