@@ -5,11 +5,14 @@
     card = hub.get_card("resnet18.tv_in1k_v1")     # facts: files, input, accuracy, licence
     path = hub.weights(card)                       # a verified file in the cache
     state = hub.read_state_dict(path)              # dict of numpy arrays, mapped where possible
+    hub.fetch_file("hf:ORG/REPO/FILE").path        # weights that no card describes
 
 Files come from the URLs of a card into a content-addressed cache (`ZOO_HOME`, else the platform's
 cache folder); size and SHA-256 are checked before a file gets its name. `ZOO_OFFLINE=1` forbids
-the network. `.safetensors` and `.pth` files (zip and pre-1.6) are recognised by content; pickles
-are read by an allow list of opcodes and globals. Every failure is a `HubError`.
+the network, `ZOO_MIRROR` names copies, `ZOO_SHARED` caches that are only read; a `zoo.lock` pins
+what a project uses. `.safetensors` files, indices of shards and `.pth` files of every PyTorch are
+recognised by content; pickles are read by an allow list of opcodes and globals. Every failure is a
+`HubError`.
 
 Names are imported when first used: `import hub` alone loads nothing heavy.
 """

@@ -16,7 +16,7 @@ from hub.errors import DownloadError, HashMismatch, HubError, NotWeights, Offlin
 from hub.obtain import Obtainer
 from hub.project_lock import Pin, ProjectLock
 from hub.sharded import MAX_INDEX_BYTES, read_index
-from hub.sources import Source, parse_source, with_mirrors
+from hub.sources import Source, local_mirrors, parse_source, with_mirrors
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,19 @@ def _with_shards(
         )
     files = {source.file_name: index.path}
     for name in read_index(index.path):
-        sibling = source.text[: source.text.rindex("/") + 1] + quote(name)
+        # An hf: address is text; a URL is quoted already.
+        last = name if source.text.startswith("hf:") else quote(name)
+        sibling = source.text[: source.text.rindex("/") + 1] + last
         files[name] = fetch_file(sibling, progress=progress, policy=policy).path
-    folder = default_cache().shards(index.sha256)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, path in files.items():
-        put_link(folder / name, path)
+    cache = default_cache()
+    folder = cache.shards(index.sha256)
+    try:
+        for name, path in files.items():
+            if not (folder / name).exists() or not path.samefile(folder / name):
+                folder.mkdir(parents=True, exist_ok=True)
+                put_link(folder / name, path)
+    except OSError as error:
+        raise cache.unusable(error) from error
     return replace(index, path=folder / source.file_name)
 
 
@@ -132,7 +139,7 @@ def _remote(
     found = _at_hand(cache, source, wanted, repair=not offline())
     if found:
         return found
-    if offline():
+    if offline() and not local_mirrors([source.text]):
         raise OfflineError(
             f"{source.shown} is not in the cache ({cache.home}), and ZOO_OFFLINE is set, so "
             "nothing was downloaded. Unset ZOO_OFFLINE, or pass the path of a file."
@@ -169,7 +176,8 @@ def _from_any(
 ) -> str:
     obtainer = Obtainer(source.file_name, progress, policy)
     failures: list[tuple[Source, HubError]] = []
-    for place in with_mirrors([source.text]):
+    places = local_mirrors([source.text]) if offline() else with_mirrors([source.text])
+    for place in places:
         try:
             return obtainer.obtain(place, part, expected)
         except (DownloadError, NotWeights) as error:

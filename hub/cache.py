@@ -22,7 +22,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,12 @@ def offline() -> bool:
     return os.environ.get("ZOO_OFFLINE", "").lower() not in ("", "0", "false", "no")
 
 
-def sha256_file(path: str | os.PathLike[str]) -> str:
+def sha256_file(path: str | os.PathLike[str], show: Callable[[int], object] | None = None) -> str:
     """SHA-256 of a file's content, as 64 lower-case hex digits.
+
+    Args:
+        path: the file.
+        show: told the number of bytes of each piece when it has been hashed.
 
     >>> sha256_file("/dev/null")[:8]                                          # doctest: +SKIP
     'e3b0c442'
@@ -65,6 +69,8 @@ def sha256_file(path: str | os.PathLike[str]) -> str:
     with open(path, "rb") as f:
         while chunk := f.read(1 << 20):
             digest.update(chunk)
+            if show:
+                show(len(chunk))
     return digest.hexdigest()
 
 

@@ -126,7 +126,7 @@ class Checked:
     path: Path | None = None
 
 
-Show = Callable[[str, int], None]  # told the name of each file and its size before it is hashed
+Show = Callable[[int], object]  # told how many bytes more have been hashed
 
 
 def verify_cache(cache: Cache, show: Show | None = None) -> Iterator[Checked]:
@@ -184,10 +184,8 @@ def _checked(
     path = next((place for place in places if place.exists()), None)
     if path is None:
         return Checked(name, "missing", digest)
-    if show:
-        show(name, path.stat().st_size)
     try:
-        found = sha256_file(path)
+        found = sha256_file(path, show)
     except OSError as error:
         raise CacheError(f"{path} cannot be read: {error.strerror}. Check the disk.") from error
     if found != digest:

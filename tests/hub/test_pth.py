@@ -315,19 +315,19 @@ def claimed_string() -> bytes:
 
 
 def lists_without_end() -> bytes:
-    return b"\x80\x02" + b"]" * 1_000_000 + b"."
+    return b"\x80\x02" + b"]" * 300_000 + b"."
 
 
 def dicts_without_end() -> bytes:
-    return b"\x80\x02" + b"}" * 1_000_000 + b"."
+    return b"\x80\x02" + b"}" * 300_000 + b"."
 
 
 def memos_without_end() -> bytes:
-    return b"\x80\x04)" + b"\x94" * 1_000_000 + b"."
+    return b"\x80\x04)" + b"\x94" * 300_000 + b"."
 
 
 def tuples_in_tuples() -> bytes:
-    return b"\x80\x02)" + b"\x85" * 1_000_000 + b"."
+    return b"\x80\x02)" + b"\x85" * 300_000 + b"."
 
 
 @pytest.mark.parametrize(

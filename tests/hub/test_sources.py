@@ -310,6 +310,23 @@ def test_a_folder_can_be_a_mirror_without_a_network(
     assert found.path.read_bytes() == body
 
 
+def test_a_folder_serves_offline_too(
+    tmp_path: Path, home: Path, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_MIRROR", f"{tmp_path} https://mirror.invalid")
+    monkeypatch.setenv("ZOO_OFFLINE", "1")
+    copy = tmp_path / "no-such-host.invalid" / "w.pth"
+    copy.parent.mkdir()
+    copy.write_bytes(body)
+    card = make_card({"url": "https://no-such-host.invalid/w.pth", "sha256": sha256(body)})
+    assert hub.fetch(card, policy=FAST).path.read_bytes() == body
+    other = "https://no-such-host.invalid/other.pth"
+    with pytest.raises(hub.OfflineError):
+        hub.fetch_file(other)
+    (copy.parent / "other.pth").write_bytes(body[::-1])
+    assert hub.fetch_file(other).path.read_bytes() == body[::-1]
+
+
 def test_mirrors_do_not_get_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_MIRROR", "https://mirror/x")
     assert [s.text for s in with_mirrors(["https://host/w?token=1"])] == [
