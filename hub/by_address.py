@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from hub.atomic import put_link
 from hub.cache import Cache, default_cache, offline, sha256_file
-from hub.download import Expected, Policy
 from hub.errors import DownloadError, HashMismatch, HubError, NotWeights, OfflineError, SourceError
 from hub.obtain import Obtainer
+from hub.policy import Expected, Policy
 from hub.project_lock import Pin, ProjectLock
 from hub.sharded import MAX_INDEX_BYTES, read_index
 from hub.sources import Source, local_mirrors, parse_source, with_mirrors

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from hub.atomic import disk_full_named, no_room
 from hub.content import SNIFF_BYTES, refuse_other_content
-from hub.download import Expected, Policy, download
+from hub.download import download
 from hub.errors import DiskFull, DownloadError, HashMismatch
+from hub.policy import Expected, Policy
 from hub.reach import check_reachable
 from hub.sources import Source
 

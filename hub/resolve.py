@@ -8,7 +8,6 @@ from pathlib import Path
 
 from hub.cache import Cache, default_cache, offline, sha256_file
 from hub.cards import Card, CardFile, get_card
-from hub.download import Expected, Policy
 from hub.errors import (
     CacheError,
     DownloadError,
@@ -19,6 +18,7 @@ from hub.errors import (
     TruncatedDownload,
 )
 from hub.obtain import Obtainer
+from hub.policy import Expected, Policy
 from hub.project_lock import Pin, ProjectLock
 from hub.sources import Source, local_mirrors, parse_source, with_mirrors
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import hub
-from hub.download import Expected, Policy, download
+from hub.download import download
+from hub.policy import Expected, Policy
 from tests.fake_server import (
     FakeServer,
     instead,

@@ -22,7 +22,7 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 import hub, requests, filelock, tqdm
 from hub.cards import parse_card
-from hub.download import Policy
+from hub.policy import Policy
 card = parse_card(sys.argv[1], "tiny.test")
 print("ready", flush=True)
 sys.stdin.readline()

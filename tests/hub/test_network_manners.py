@@ -10,7 +10,8 @@ import requests
 import urllib3
 
 import hub
-from hub.download import Expected, Policy, download
+from hub.download import download
+from hub.policy import Expected, Policy
 from hub.reply import Reply, short_reason
 from tests.fake_server import FakeServer, status, whole
 from tests.hub.conftest import FAST, make_card, sha256
