@@ -502,7 +502,7 @@ def fetch_all(say):
         except hub.HubError as error:
             say(type(error).__name__, error)
 
-# Once with another cache: all modules are loaded, which the unprivileged user may be unable to read.
+# Once with another cache: all modules are loaded, which an unprivileged user may not read.
 home, os.environ["ZOO_HOME"] = os.environ["ZOO_HOME"], {other!r}
 fetch_all(lambda *words: None)
 os.environ["ZOO_HOME"] = home
