@@ -5,11 +5,14 @@
     card = hub.get_card("resnet18.tv_in1k_v1")     # facts: files, input, accuracy, licence
     path = hub.weights(card)                       # a verified file in the cache
     state = hub.read_state_dict(path)              # dict of numpy arrays, mapped where possible
+    hub.fetch_file("hf:ORG/REPO/FILE").path        # weights that no card describes
 
 Files come from the URLs of a card into a content-addressed cache (`ZOO_HOME`, else the platform's
 cache folder); size and SHA-256 are checked before a file gets its name. `ZOO_OFFLINE=1` forbids
-the network. `.safetensors` and `.pth` files (zip and pre-1.6) are recognised by content; pickles
-are read by an allow list of opcodes and globals. Every failure is a `HubError`.
+the network, `ZOO_MIRROR` names copies, `ZOO_SHARED` caches that are only read; a `zoo.lock` pins
+what a project uses. `.safetensors` files, indices of shards and `.pth` files of every PyTorch are
+recognised by content; pickles are read by an allow list of opcodes and globals. Every failure is a
+`HubError`.
 
 Names are imported when first used: `import hub` alone loads nothing heavy.
 """
@@ -22,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hub.atomic import atomic_file as atomic_file
     from hub.atomic import fsync_folder as fsync_folder
+    from hub.by_address import FetchedFile as FetchedFile
+    from hub.by_address import fetch_file as fetch_file
     from hub.cache import cache_home as cache_home
     from hub.cache import default_cache as default_cache
     from hub.cache import sha256_file as sha256_file
@@ -48,8 +53,6 @@ if TYPE_CHECKING:
     from hub.errors import UnknownCard as UnknownCard
     from hub.errors import UnsafePickle as UnsafePickle
     from hub.errors import UnsupportedFormat as UnsupportedFormat
-    from hub.fetch_file import FetchedFile as FetchedFile
-    from hub.fetch_file import fetch_file as fetch_file
     from hub.keymaps import match_keys as match_keys
     from hub.project_lock import Pin as Pin
     from hub.project_lock import ProjectLock as ProjectLock
@@ -86,10 +89,10 @@ _HOME = {
         "UnsafePickle",
         "UnsupportedFormat",
     ],
-    "hub.pth_writer": ["write_pth"],
-    "hub.fetch_file": ["FetchedFile", "fetch_file"],
+    "hub.by_address": ["FetchedFile", "fetch_file"],
     "hub.project_lock": ["Pin", "ProjectLock"],
     "hub.sources": ["is_address"],
+    "hub.pth_writer": ["write_pth"],
     "hub.resolve": ["Weights", "fetch", "weights"],
     "hub.keymaps": ["match_keys"],
     "hub.safetensors_file": ["SafetensorsFile", "read_safetensors"],

@@ -3,6 +3,7 @@
     ZOO_HOME/
       blobs/SHA256         whole, verified files; plain files, no links
       stamps/SHA256        size and time of the blob when it was last hashed
+      sharded/SHA256/      an index of shards and its shards under their names, links to blobs
       parts/DIGEST.part    a download that can be taken up again (.json beside it: where from)
       manual/CARD.FORMAT   where a person may put a file; it is verified and moved to blobs
       locks/               one lock file per download in progress
@@ -21,7 +22,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,12 @@ def offline() -> bool:
     return os.environ.get("ZOO_OFFLINE", "").lower() not in ("", "0", "false", "no")
 
 
-def sha256_file(path: str | os.PathLike[str]) -> str:
+def sha256_file(path: str | os.PathLike[str], show: Callable[[int], object] | None = None) -> str:
     """SHA-256 of a file's content, as 64 lower-case hex digits.
+
+    Args:
+        path: the file.
+        show: told the number of bytes of each piece when it has been hashed.
 
     >>> sha256_file("/dev/null")[:8]                                          # doctest: +SKIP
     'e3b0c442'
@@ -64,6 +69,8 @@ def sha256_file(path: str | os.PathLike[str]) -> str:
     with open(path, "rb") as f:
         while chunk := f.read(1 << 20):
             digest.update(chunk)
+            if show:
+                show(len(chunk))
     return digest.hexdigest()
 
 
@@ -87,6 +94,10 @@ class Cache:
     def blob(self, digest: str) -> Path:
         """Where the file with this SHA-256 lives, whether it exists or not."""
         return self.home / "blobs" / digest
+
+    def shards(self, digest: str) -> Path:
+        """The folder where an index of shards with this SHA-256 lies with its shards, as links."""
+        return self.home / "sharded" / digest
 
     def part(self, digest: str) -> Path:
         """Where an unfinished download of this digest (or prefix) is kept."""

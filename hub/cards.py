@@ -393,11 +393,15 @@ def parse_card(text: str, name: str) -> Card:
     # The C loader is eight times as fast; PyYAML builds without it exist.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        # An alias of an alias of ... is small as YAML and endless as JSON.
+        events = yaml.parse(match[1], Loader=loader) if "&" in match[1] else ()
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
+            raise ValueError("each value written out, without aliases (*name)")
         table = yaml.load(match[1], Loader=loader)
         card: Card = _record(Card)(table)
         if card.name != name or not name.startswith(f"{card.arch}."):
             raise ValueError(f"name {name!r} (the file's), starting with 'ARCH.'")
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise CardError(f"card {name}: its front matter is no valid YAML: {error}") from error
     except ValueError as error:
         raise CardError(f"card {name}: expected {error}") from error

@@ -21,12 +21,13 @@ _FOREIGN = {
 }
 
 
-def refuse_other_content(start: bytes, source: str) -> None:
+def refuse_other_content(start: bytes, source: str, *, json: bool = False) -> None:
     """Raise `NotWeights` if the first bytes of something are a page, a pointer, JSON or nothing.
 
     Args:
         start: the first `SNIFF_BYTES`, or all if there are fewer.
         source: the file or URL, for the message.
+        json: JSON is what was asked for.
     """
     text = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if not start:
@@ -42,7 +43,10 @@ def refuse_other_content(start: bytes, source: str) -> None:
             f"{source} is a Git LFS pointer, not a weights file: it only names the content. Run "
             "'git lfs pull' in its repository, or download the file itself."
         )
-    if text.startswith((b'{"', b"{'", b"[{")) or text[:1] == b"{" and text[1:].lstrip()[:1] == b'"':
+    is_json = text.startswith((b'{"', b"{'", b"[{")) or (
+        text[:1] == b"{" and text[1:].lstrip()[:1] == b'"'
+    )
+    if is_json and not json:
         raise NotWeights(
             f"{source} is JSON text, not a weights file: {start[:80]!r}. Probably a server's "
             "error message or a model's config; pass the weights with --weights PATH."

@@ -20,13 +20,14 @@ import random
 import shutil
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.atomic import disk_full_named, no_room
 from hub.content import SNIFF_BYTES, refuse_other_content
 from hub.errors import DiskFull, DownloadError, HashMismatch, TruncatedDownload
+from hub.policy import Expected, Pace, Policy
 from hub.reply import Reply, short_reason
 from hub.sources import hf_endpoint, token_for, without_secrets
 
@@ -39,45 +40,6 @@ _RETRIED_STATUS = {408, 425, 429, 500, 502, 503, 504}
 _FRUITFUL_BYTES = 64 << 10
 # Its own generator: a program that seeds Python's or numpy's keeps its numbers.
 _jitter = random.SystemRandom()
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How patient a download is.
-
-    Attributes:
-        connect_seconds: until a server must have been reached, name look-up included.
-        read_seconds: longest silence of a server.
-        least_rate: bytes a second below which a server that trickles counts as silent; measured
-            over four times `read_seconds`.
-        attempts: attempts in a row that bring next to nothing before it gives up.
-        pause_seconds: pause before the first retry; doubles up to `longest_pause_seconds`. Each is
-            varied by a quarter at random, so that many clients do not come back in step.
-    """
-
-    connect_seconds: float = 3.0
-    read_seconds: float = 15.0
-    least_rate: float = 1000.0
-    attempts: int = 4
-    pause_seconds: float = 0.5
-    longest_pause_seconds: float = 8.0
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What a file must be.
-
-    Attributes:
-        digest: its SHA-256 or the start of it; "" if nobody knows it.
-        bytes: its exact size, if known.
-        said_by: who knows that, for messages.
-        at_most: bytes after which it cannot be the file any more, where the size is not known.
-    """
-
-    digest: str
-    bytes: int | None = None
-    said_by: str = "the model card"
-    at_most: int | None = None
 
 
 class _Retry(Exception):
@@ -259,7 +221,7 @@ class _Transfer:
             # No length and nothing behind it: broken off, not empty.
             raise self._truncated(have, None)
         if not have and (first or not total):
-            refuse_other_content(first[:SNIFF_BYTES], self.shown)
+            refuse_other_content(first[:SNIFF_BYTES], self.shown, json=self.expected.json)
         self._check_size(total)
         total = total or self.expected.bytes
         self.unmeasured = total is None
@@ -313,7 +275,7 @@ class _Transfer:
         note = {"url": self.shown, "etag": etag, "total": total}
         self.notes.write_text(json.dumps(note), "utf-8")
         limit = total or self.expected.at_most
-        pace = _Pace(self.policy)
+        pace = Pace(self.policy)
         with open(self.part, "ab") as f, self._bar(total, have) as bar:
             for chunk in chunks:
                 have += len(chunk)
@@ -394,24 +356,6 @@ class _Transfer:
                 reason=reason,
             )
         )
-
-
-class _Pace:
-    """Notices a server that sends just enough not to be silent."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.seconds = 4 * policy.read_seconds
-        self.least = policy.least_rate * self.seconds
-        self.since, self.bytes = time.monotonic(), 0
-
-    def too_slow(self, count: int) -> bool:
-        self.bytes += count
-        now = time.monotonic()
-        if now - self.since < self.seconds:
-            return False
-        slow = self.bytes < self.least
-        self.since, self.bytes = now, 0
-        return slow
 
 
 def _auth(url: str) -> Any:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from hub.atomic import disk_full_named, no_room
 from hub.content import SNIFF_BYTES, refuse_other_content
-from hub.download import Expected, Policy, download
+from hub.download import download
 from hub.errors import DiskFull, DownloadError, HashMismatch
+from hub.policy import Expected, Policy
 from hub.reach import check_reachable
 from hub.sources import Source
 
@@ -62,7 +63,7 @@ def copy_checked(path: Path, part: Path, expected: Expected) -> str:
     try:
         with open(path, "rb") as f:
             size = os.fstat(f.fileno()).st_size
-            refuse_other_content(f.read(SNIFF_BYTES), str(path))
+            refuse_other_content(f.read(SNIFF_BYTES), str(path), json=expected.json)
             if expected.bytes not in (None, size):
                 raise _other(path, f"it has {size:,} bytes, expected {expected.bytes:,}", expected)
             part.parent.mkdir(parents=True, exist_ok=True)

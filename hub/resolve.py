@@ -8,7 +8,6 @@ from pathlib import Path
 
 from hub.cache import Cache, default_cache, offline, sha256_file
 from hub.cards import Card, CardFile, get_card
-from hub.download import Expected, Policy
 from hub.errors import (
     CacheError,
     DownloadError,
@@ -19,8 +18,9 @@ from hub.errors import (
     TruncatedDownload,
 )
 from hub.obtain import Obtainer
+from hub.policy import Expected, Policy
 from hub.project_lock import Pin, ProjectLock
-from hub.sources import Source, parse_source, with_mirrors
+from hub.sources import Source, local_mirrors, parse_source, with_mirrors
 
 log = logging.getLogger("hub")
 
@@ -106,7 +106,7 @@ def _found(card: Card, progress: bool, policy: Policy) -> Weights:
     at_hand = _packaged(card) or _cached(card, cache, repair=not offline())
     if at_hand:
         return at_hand
-    if offline():
+    if offline() and not any(local_mirrors(file.urls) for file in card.files):
         return _put_by_hand(card, cache) or _refuse_offline(card, cache)
     new_cache = not cache.home.exists()
     try:
@@ -207,7 +207,7 @@ def _from_network(card: Card, cache: Cache, progress: bool, policy: Policy) -> W
     obtainer = Obtainer(card.name, progress, policy)
     for file in card.files:
         expected = _expected(card, file, cache)
-        for source in with_mirrors(file.urls):
+        for source in local_mirrors(file.urls) if offline() else with_mirrors(file.urls):
             part = cache.part(expected.digest)
             try:
                 digest = obtainer.obtain(source, part, expected)

@@ -110,7 +110,7 @@ def _read_header(path: Path, f: Any, size: int) -> tuple[dict[str, Any], int]:
     if not raw.startswith(b"{"):
         _corrupt(path, f"its header starts with {raw[:8]!r} instead of '{{'")
     try:
-        header = strict_json(raw)
+        header = strict_json(raw, size)
     except ValueError as error:
         _corrupt(path, f"its header is no valid JSON ({str(error)[:120]})")
     return header, 8 + length

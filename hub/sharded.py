@@ -10,11 +10,10 @@ is read in the same way.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from hub.errors import CorruptCheckpoint
 from hub.strict_json import strict_json
@@ -109,8 +108,8 @@ def looks_like_index(path: Path, start: bytes) -> bool:
     if start[:1] != b"{" or path.stat().st_size > MAX_INDEX_BYTES:
         return False
     try:
-        table: Any = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
+        table = strict_json(path.read_bytes())
+    except ValueError:
         # Damaged, but meant to be one: the reader says what is wrong.
         return b'"weight_map"' in start
     return isinstance(table, dict) and "weight_map" in table

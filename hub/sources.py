@@ -153,6 +153,11 @@ def with_mirrors(addresses: Iterable[str]) -> list[Source]:
     return list(found.values())
 
 
+def local_mirrors(addresses: Iterable[str]) -> list[Source]:
+    """Those of `with_mirrors` that need no network: files of this machine that exist."""
+    return [s for s in with_mirrors(addresses) if s.path is not None and s.path.is_file()]
+
+
 def token_for(url: str) -> str | None:
     """The access token to send with a request, if one is set and `url` is where it belongs.
 

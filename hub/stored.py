@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,10 +78,14 @@ def remove(cache: Cache, files: Iterable[Stored]) -> int:
             with contextlib.suppress(OSError):
                 cache.stamp(file.sha256).unlink()
             cache.forget(file.sha256)
+            shutil.rmtree(cache.shards(file.sha256), ignore_errors=True)
         else:
             file.path.with_suffix(".json").unlink(missing_ok=True)
     for folder in folders:
         fsync_folder(folder)
+    for link in cache.home.glob("sharded/*/*"):
+        if not link.exists():
+            link.unlink(missing_ok=True)
     return freed
 
 
@@ -121,7 +126,7 @@ class Checked:
     path: Path | None = None
 
 
-Show = Callable[[str, int], None]  # told the name of each file and its size before it is hashed
+Show = Callable[[int], object]  # told how many bytes more have been hashed
 
 
 def verify_cache(cache: Cache, show: Show | None = None) -> Iterator[Checked]:
@@ -179,10 +184,8 @@ def _checked(
     path = next((place for place in places if place.exists()), None)
     if path is None:
         return Checked(name, "missing", digest)
-    if show:
-        show(name, path.stat().st_size)
     try:
-        found = sha256_file(path)
+        found = sha256_file(path, show)
     except OSError as error:
         raise CacheError(f"{path} cannot be read: {error.strerror}. Check the disk.") from error
     if found != digest:

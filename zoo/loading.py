@@ -35,7 +35,8 @@ def load(
         name: an architecture ("resnet50"), a card ("resnet50.tv_in1k_v1"), or a finished run: its
             folder or its model.safetensors.
         weights: "default" for the architecture's default card, a card's name, the path of a
-            .safetensors or .pth file or of a finished run, or None (or "none") for random values.
+            .safetensors or .pth file, of an index of shards or of a finished run, an address
+            (https://..., hf:ORG/REPO/FILE), or None (or "none") for random values.
         num_classes: outputs of a classifier; None for as many as the weights have. With another
             number than theirs the last layer is new and random, and the model's `notices` say so;
             0 leaves it off.

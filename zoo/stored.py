@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from zoo.registry import Arch
 
 RUN_WEIGHTS = "model.safetensors"  # the file that stands for the folder of a finished run
-_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin")
+# What else may stand for a folder, in this order: one file or an index of shards, as others save.
+_IN_FOLDER = (RUN_WEIGHTS, f"{RUN_WEIGHTS}.index.json", "pytorch_model.bin",
+              "pytorch_model.bin.index.json")  # fmt: skip
+_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin", ".index.json")
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def looks_like_path(text: str) -> bool:
 
 
 def find(arch: Arch, weights: str) -> Stored:
-    """The weights that the text `weights` names: "default", a card or a path.
+    """The weights that the text `weights` names: "default", a card, an address or a path.
 
     Raises:
         NoPublishedWeights, ArchMismatch, WeightsNotFound, LoadError, hub.HubError: see zoo.load.
@@ -67,6 +70,9 @@ def find(arch: Arch, weights: str) -> Stored:
                 f"{own_cards(arch)}"
             )
         return _from_card(card)
+    if hub.is_address(weights):
+        found = hub.fetch_file(weights)
+        return from_path(found.path, label=found.address, sha256=found.sha256)
     if Path(weights).exists() or looks_like_path(weights):
         return from_path(Path(weights))
     raise WeightsNotFound(
@@ -94,15 +100,23 @@ def _from_card(card: hub.Card) -> Stored:
     )
 
 
-def from_path(path: Path) -> Stored:
-    """The weights of a file, or of a run by its folder.
+def from_path(path: Path, *, label: str | None = None, sha256: str | None = None) -> Stored:
+    """The weights of a file, or of a run or another checkpoint by its folder.
+
+    Args:
+        path: the file or folder.
+        label: what to call it in messages; default: its path.
+        sha256: of the file, if it was hashed already.
 
     Raises:
         WeightsNotFound: there is no such file.
         LoadError: what a run wrote beside its weights is damaged.
         hub.HubError: the file is damaged or no weights file.
     """
-    file = path / RUN_WEIGHTS if path.is_dir() else path
+    file = path
+    if path.is_dir():
+        here = [path / name for name in _IN_FOLDER if (path / name).is_file()]
+        file = here[0] if here else path / RUN_WEIGHTS
     if not file.is_file():
         what = f"no {RUN_WEIGHTS} in this folder" if path.is_dir() else "no such file"
         raise WeightsNotFound(
@@ -111,7 +125,7 @@ def from_path(path: Path) -> Stored:
         )
     state, run = hub.read_state_dict(file, writable=True), run_facts(file)
     arch = str(run["arch"]) if run else None
-    return Stored(str(file), state, hub.sha256_file(file), arch=arch, run=run)
+    return Stored(label or str(file), state, sha256 or hub.sha256_file(file), arch=arch, run=run)
 
 
 def run_facts(file: Path) -> dict[str, Any]:

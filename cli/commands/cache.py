@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cli.errors import UsageError
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         from cli.commands.verify import print_checks
         from hub.stored import verify_cache
 
-        return print_checks(verify_cache(cache), f"the cache ({cache.home})", args.json)
+        return print_checks(partial(verify_cache, cache), f"the cache ({cache.home})", args.json)
     return _ls(cache, args) if args.action == "ls" else _rm(cache, args)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hub.stored import Checked
+    from hub.stored import Checked, Show
 
 _DESCRIPTION = """\
 Read weights again from the first byte to the last and compare their SHA-256: of each NAME; or of
@@ -29,22 +30,31 @@ def run(args: argparse.Namespace) -> int:
 
     cache = hub.default_cache()
     lock = hub.ProjectLock.find()
+    check: Callable[[Show], Iterable[Checked]]
     if args.names:
-        results, scope = verify_names(cache, args.names), "names"
+        check, scope = partial(verify_names, cache, args.names), "names"
     elif lock:
-        results, scope = verify_lock(cache, lock), str(lock.path)
+        check, scope = partial(verify_lock, cache, lock), str(lock.path)
     else:
-        results, scope = verify_cache(cache), f"the cache ({cache.home})"
-    return print_checks(results, scope, args.json)
+        check, scope = partial(verify_cache, cache), f"the cache ({cache.home})"
+    return print_checks(check, scope, args.json)
 
 
-def print_checks(results: Iterable[Checked], scope: str, as_json: bool) -> int:
-    """Print results as they come; returns the exit code."""
+def print_checks(check: Callable[[Show], Iterable[Checked]], scope: str, as_json: bool) -> int:
+    """Print results as they come, with a bar on a terminal; returns the exit code."""
+    from tqdm import tqdm
+
     seen = []
-    for result in results:
-        seen.append(result)
-        if not as_json:
-            print("\n".join(_lines(result)), flush=True)
+    # disable=None means: unless stderr is a terminal.
+    with tqdm(
+        desc="verifying", unit="B", unit_scale=True, unit_divisor=1000, leave=False,
+        disable=True if as_json else None,
+    ) as bar:  # fmt: skip
+        for result in check(bar.update):
+            seen.append(result)
+            if not as_json:
+                with bar.external_write_mode():
+                    print("\n".join(_lines(result)), flush=True)
     wrong = sum(result.state != "ok" for result in seen)
     if as_json:
         rows = [

@@ -66,7 +66,7 @@ def measure(megabytes: int, times: int) -> dict[str, tuple[float, float]]:
             return best
         finally:
             server.kill()
-            server.wait()
+            server.communicate()
 
 
 def _by_curl(url: str, copy: Path, digest: str) -> None:

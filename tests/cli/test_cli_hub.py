@@ -256,3 +256,21 @@ def test_ctrl_c_and_the_same_command_again(start, environment, server, tmp_path)
 def _hear_ctrl_c() -> None:
     # A shell's background job ignores SIGINT, and its children with it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_unfinished_downloads_are_listed_and_removed(
+    run_zoo: Zoo, server: FakeServer, here: Path
+) -> None:
+    url = server.add("/w.pth", BODY)
+    run_zoo("download", url)
+    part = Path(os.environ["ZOO_HOME"]) / "parts" / "abc.part"
+    part.parent.mkdir(exist_ok=True)
+    part.write_bytes(b"begun")
+    part.with_suffix(".json").write_text("{}")
+    assert "unfinished" in run_zoo("cache", "ls")[1]
+    assert run_zoo("cache", "rm", "--unfinished")[0] == 0
+    assert list(part.parent.iterdir()) == []
+    assert len(json.loads(run_zoo("cache", "ls", "--json")[1])) == 1
+    removed = json.loads(run_zoo("cache", "rm", "--all", "--json")[1])
+    assert removed["bytes"] == len(BODY)
+    assert json.loads(run_zoo("cache", "ls", "--json")[1]) == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hub.cards import Card, parse_card
-from hub.download import Policy
+from hub.policy import Policy
 from tests.fake_server import FakeServer
 
 FAST = Policy(connect_seconds=2, read_seconds=0.4, attempts=3, pause_seconds=0.01)

@@ -203,6 +203,7 @@ def main() -> None:
     parser.add_argument("--replay", type=Path, nargs="+", metavar="FILE")
     args = parser.parse_args()
     if args.replay:
+        warm_up(args.target)
         for path in args.replay:
             print(path, check(args.target, path.read_bytes()))
         return

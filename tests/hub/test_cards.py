@@ -249,3 +249,9 @@ def test_every_public_name_exists_and_is_documented() -> None:
 def test_an_unknown_name_of_the_package_is_named() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'.*read_state_dict"):
         _ = hub.nothing
+
+
+def test_no_module_hides_a_public_name_of_the_package() -> None:
+    # Importing hub.x sets the attribute x of hub: a public function x would be gone.
+    modules = {path.stem for path in Path(hub.__file__).parent.glob("*.py")}
+    assert not modules & set(hub.__all__)

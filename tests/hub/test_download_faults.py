@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hub
-from hub.download import Policy
+from hub.policy import Policy
 from tests.fake_faults import FAULTS
 from tests.fake_server import FakeServer, etag, whole
 from tests.hub.conftest import files_in, make_card, sha256

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import hub
+from tests.benchmarks.download import measure
 from tests.fake_server import FakeServer, slow, whole
 from tests.hub.conftest import FAST, card_text, files_in, make_card, sha256
 
@@ -21,7 +22,7 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 import hub, requests, filelock, tqdm
 from hub.cards import parse_card
-from hub.download import Policy
+from hub.policy import Policy
 card = parse_card(sys.argv[1], "tiny.test")
 print("ready", flush=True)
 sys.stdin.readline()
@@ -108,3 +109,11 @@ def test_a_lock_of_a_killed_process_holds_nobody_up(
     card = make_card({"url": url, "sha256": sha256(body)})
     assert hub.fetch(card, policy=FAST).path.read_bytes() == body
     assert time.monotonic() - began < 30  # the lock itself would hold for an hour
+
+
+@pytest.mark.slow
+def test_a_verified_download_is_as_quick_as_curl_and_sha256sum() -> None:
+    # For a gigabyte: python -m tests.benchmarks.download
+    best = measure(megabytes=200, times=3)
+    (others, _), (own, _) = best["curl + sha256sum"], best["hub"]
+    assert own <= others / 0.8

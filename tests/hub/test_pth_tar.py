@@ -27,6 +27,7 @@ def read(tmp_path: Path, content: bytes) -> dict[str, Any]:
 
 @pytest.mark.parametrize("format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT])
 def test_values_shapes_and_strides_are_as_saved(tmp_path: Path, format: int) -> None:
+    """Field case B-09."""
     state = read(tmp_path, tar_file(WHOLE, format))
     assert list(state) == list(sample())
     for name, array in sample().items():
@@ -42,6 +43,7 @@ def test_tensors_of_one_storage_share_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/../../x", "pickle/x"])
 def test_other_members_are_not_unpacked(tmp_path: Path, name: str) -> None:
+    """Field case B-09: a member that points outside."""
     inside = tmp_path / "inside"
     inside.mkdir()
     state = read(inside, tar_file({name: b"content", **WHOLE}))

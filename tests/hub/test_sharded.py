@@ -41,12 +41,14 @@ def test_tensors_come_from_their_shards(index: Path) -> None:
 
 
 def test_a_missing_shard_is_refused_by_name(index: Path) -> None:
+    """Field case B-11."""
     (index.parent / TWO).unlink()
     with pytest.raises(hub.CorruptCheckpoint, match=TWO):
         hub.read_state_dict(index)
 
 
 def test_a_stray_shard_is_ignored(index: Path) -> None:
+    """Field case B-11."""
     save_file({"a": A + 100}, index.parent / "model-00003-of-00003.safetensors")
     (index.parent / "model-00000-of-00002.safetensors").write_bytes(b"no weights at all")
     assert hub.read_state_dict(index)["a"].tolist() == [1]

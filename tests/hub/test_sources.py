@@ -11,10 +11,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
 
 import hub
-from hub.download import Policy
+from hub.policy import Policy
 from hub.sources import parse_source, token_for, with_mirrors, without_secrets
 from tests.fake_faults import PAGE, POINTER
 from tests.fake_server import FakeServer, instead, redirect, short, status, whole
@@ -217,6 +219,56 @@ def test_files_of_one_name_never_meet(server: FakeServer, home: Path, body: byte
     assert (one.path.read_bytes(), two.path.read_bytes()) == (body, body[::-1])
 
 
+# ---------------------------------------------------------------- shards
+
+
+def serve_shards(hf: FakeServer) -> dict[str, bytes]:
+    """A checkpoint in two files at hf:org/repo; the files by name."""
+    one, two = (save({name: np.ones(2, np.float32)}) for name in "ab")
+    index = json.dumps({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}).encode()
+    files = {"one.safetensors": one, "two.safetensors": two, "model.safetensors.index.json": index}
+    for name, content in files.items():
+        hf.add(f"/org/repo/resolve/main/{name}", content)
+    return files
+
+
+SHARDED = "hf:org/repo/model.safetensors.index.json"
+
+
+def test_an_index_brings_its_shards(hf: FakeServer, home: Path) -> None:
+    files = serve_shards(hf)
+    for _ in range(2):
+        found = hub.fetch_file(SHARDED, policy=FAST)
+        assert list(hub.read_state_dict(found.path)) == ["a", "b"]
+    assert len(hf.requests) == 3
+    stored = {path.name for path in (home / "blobs").iterdir()}
+    assert stored == {sha256(content) for content in files.values()}
+
+
+def test_a_missing_shard_of_a_repository_is_refused(hf: FakeServer, home: Path) -> None:
+    serve_shards(hf)
+    hf.add("/org/repo/resolve/main/two.safetensors", b"", status(404))
+    with pytest.raises(hub.DownloadError, match=r"two\.safetensors: HTTP 404"):
+        hub.fetch_file(SHARDED, policy=FAST)
+
+
+def test_an_index_cannot_name_files_elsewhere(hf: FakeServer, home: Path) -> None:
+    index = b'{"weight_map": {"a": "../../../secret"}}'
+    hf.add("/org/repo/resolve/main/model.safetensors.index.json", index)
+    with pytest.raises(hub.CorruptCheckpoint, match="secret"):
+        hub.fetch_file(SHARDED, policy=FAST)
+    assert len(hf.requests) == 1
+
+
+def test_a_project_pins_each_shard(
+    hf: FakeServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_LOCK", str(tmp_path / "zoo.lock"))
+    serve_shards(hf)
+    hub.fetch_file(SHARDED, policy=FAST)
+    assert len(hub.ProjectLock(tmp_path / "zoo.lock").pins()) == 3
+
+
 # ---------------------------------------------------------------- mirrors
 
 
@@ -256,6 +308,23 @@ def test_a_folder_can_be_a_mirror_without_a_network(
     copy.write_bytes(body)
     found = hub.fetch_file("https://no-such-host.invalid/w.pth?token=1", policy=FAST)
     assert found.path.read_bytes() == body
+
+
+def test_a_folder_serves_offline_too(
+    tmp_path: Path, home: Path, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_MIRROR", f"{tmp_path} https://mirror.invalid")
+    monkeypatch.setenv("ZOO_OFFLINE", "1")
+    copy = tmp_path / "no-such-host.invalid" / "w.pth"
+    copy.parent.mkdir()
+    copy.write_bytes(body)
+    card = make_card({"url": "https://no-such-host.invalid/w.pth", "sha256": sha256(body)})
+    assert hub.fetch(card, policy=FAST).path.read_bytes() == body
+    other = "https://no-such-host.invalid/other.pth"
+    with pytest.raises(hub.OfflineError):
+        hub.fetch_file(other)
+    (copy.parent / "other.pth").write_bytes(body[::-1])
+    assert hub.fetch_file(other).path.read_bytes() == body[::-1]
 
 
 def test_mirrors_do_not_get_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -423,20 +492,30 @@ def test_a_damaged_file_of_a_shared_cache_is_not_used(
 READ_ONLY = """
 import os, sys
 sys.path.insert(0, {root!r})
-import hub, requests, filelock, tqdm
+import hub
 from tests.hub.conftest import make_card
+
+def fetch_all(say):
+    for url, digest in {wanted!r}:
+        try:
+            say(hub.fetch(make_card({{"url": url, "sha256": digest}})).path)
+        except hub.HubError as error:
+            say(type(error).__name__, error)
+
+# Once with another cache: all modules are loaded, which an unprivileged user may not read.
+home, os.environ["ZOO_HOME"] = os.environ["ZOO_HOME"], {other!r}
+fetch_all(lambda *words: None)
+os.environ["ZOO_HOME"] = home
 if os.geteuid() == 0:
     os.setuid(65534)
-for url, digest in {wanted!r}:
-    try:
-        print(hub.fetch(make_card({{"url": url, "sha256": digest}})).path)
-    except hub.HubError as error:
-        print(type(error).__name__, error)
+fetch_all(print)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folder permissions are POSIX")
-def test_a_cache_that_cannot_be_written_serves_what_it_has(server: FakeServer, body: bytes) -> None:
+def test_a_cache_that_cannot_be_written_serves_what_it_has(
+    server: FakeServer, body: bytes, tmp_path: Path
+) -> None:
     # Not below tmp_path: an unprivileged user must be able to reach it.
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "cache"
@@ -447,15 +526,16 @@ def test_a_cache_that_cannot_be_written_serves_what_it_has(server: FakeServer, b
             path.chmod(0o555)
         other = body[::-1]
         wanted = [(server.url("/gone"), sha256(body)), (server.add("/o", other), sha256(other))]
-        program = READ_ONLY.format(root=str(ROOT), wanted=wanted)
+        program = READ_ONLY.format(root=str(ROOT), wanted=wanted, other=str(tmp_path))
         environment = {**os.environ, "ZOO_HOME": str(home), "NO_PROXY": "127.0.0.1"}
         result = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True
         )
         home.chmod(0o755)
         (home / "blobs").chmod(0o755)
+    assert result.returncode == 0, result.stderr
     served, refused = result.stdout.splitlines()
-    assert served == str(home / "blobs" / sha256(body)), result.stderr
+    assert served == str(home / "blobs" / sha256(body))
     assert refused.startswith("CacheError") and "ZOO_HOME" in refused
 
 

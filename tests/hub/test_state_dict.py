@@ -37,6 +37,7 @@ TENSOR = TensorRef(StorageRef("0", "F32", 1), "F32", 0, (1,), (1,))
 def test_what_is_no_weights_file_is_named(
     tmp_path: Path, content: bytes, error: type[hub.HubError], said: str
 ) -> None:
+    """Field case B-03: a page or a Git LFS pointer saved as weights."""
     path = tmp_path / "weights.pth"
     path.write_bytes(content)
     with pytest.raises(error, match=f"(?s){said}") as caught:

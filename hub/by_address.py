@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import quote
 
+from hub.atomic import put_link
 from hub.cache import Cache, default_cache, offline, sha256_file
-from hub.download import Expected, Policy
 from hub.errors import DownloadError, HashMismatch, HubError, NotWeights, OfflineError, SourceError
 from hub.obtain import Obtainer
+from hub.policy import Expected, Policy
 from hub.project_lock import Pin, ProjectLock
-from hub.sources import Source, parse_source, with_mirrors
+from hub.sharded import MAX_INDEX_BYTES, read_index
+from hub.sources import Source, local_mirrors, parse_source, with_mirrors
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,9 @@ def fetch_file(
     digest beforehand, the one that Hugging Face announces must be met; else it is taken as it is
     when it first arrives (over https). It is recorded in `ZOO_HOME/lock.json`, and in `zoo.lock`
     where there is one, and required from then on.
+
+    Of an index of shards (`model.safetensors.index.json`) the files that it names are fetched too;
+    the path is that of the index with its shards beside it.
 
     Args:
         address: see `hub.sources`; `ZOO_MIRROR` is asked first.
@@ -72,7 +78,40 @@ def fetch_file(
     if lock and not pin:
         size = found.path.stat().st_size
         lock.add(source.key, Pin(found.sha256, size, source.file_name, source.shown))
+    if source.url is not None and _is_index(source):
+        return _with_shards(source, found, progress, policy)
     return found
+
+
+def _is_index(source: Source) -> bool:
+    return source.file_name.endswith(".index.json")
+
+
+def _with_shards(
+    source: Source, index: FetchedFile, progress: bool, policy: Policy | None
+) -> FetchedFile:
+    """Fetch the shards and put them under their names beside the index, as links to the cache."""
+    if "?" in source.text:
+        raise SourceError(
+            f"{source.shown} is an index of shards behind a query, so the addresses of its shards "
+            "cannot be told. Download index and shards into one folder and pass its path."
+        )
+    files = {source.file_name: index.path}
+    for name in read_index(index.path):
+        # An hf: address is text; a URL is quoted already.
+        last = name if source.text.startswith("hf:") else quote(name)
+        sibling = source.text[: source.text.rindex("/") + 1] + last
+        files[name] = fetch_file(sibling, progress=progress, policy=policy).path
+    cache = default_cache()
+    folder = cache.shards(index.sha256)
+    try:
+        for name, path in files.items():
+            if not (folder / name).exists() or not path.samefile(folder / name):
+                folder.mkdir(parents=True, exist_ok=True)
+                put_link(folder / name, path)
+    except OSError as error:
+        raise cache.unusable(error) from error
+    return replace(index, path=folder / source.file_name)
 
 
 def _local(source: Source, wanted: str | None, said_by: str) -> FetchedFile:
@@ -100,11 +139,12 @@ def _remote(
     found = _at_hand(cache, source, wanted, repair=not offline())
     if found:
         return found
-    if offline():
+    if offline() and not local_mirrors([source.text]):
         raise OfflineError(
             f"{source.shown} is not in the cache ({cache.home}), and ZOO_OFFLINE is set, so "
             "nothing was downloaded. Unset ZOO_OFFLINE, or pass the path of a file."
         )
+    is_index = _is_index(source)
     key = wanted or "address-" + hashlib.sha256(os.fsencode(source.text)).hexdigest()[:40]
     new_cache = not cache.home.exists()
     try:
@@ -113,7 +153,8 @@ def _remote(
             found = _at_hand(cache, source, wanted or cache.recorded(source.key), repair=True)
             if found:
                 return found
-            expected = Expected(wanted or "", said_by=said_by)
+            most = MAX_INDEX_BYTES if is_index else None
+            expected = Expected(wanted or "", said_by=said_by, at_most=most, json=is_index)
             digest = _from_any(source, cache, cache.part(key), expected, progress, policy)
             if expected.digest == "":
                 cache.record(source.key, digest)
@@ -135,7 +176,8 @@ def _from_any(
 ) -> str:
     obtainer = Obtainer(source.file_name, progress, policy)
     failures: list[tuple[Source, HubError]] = []
-    for place in with_mirrors([source.text]):
+    places = local_mirrors([source.text]) if offline() else with_mirrors([source.text])
+    for place in places:
         try:
             return obtainer.obtain(place, part, expected)
         except (DownloadError, NotWeights) as error:
