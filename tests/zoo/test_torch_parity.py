@@ -17,9 +17,10 @@ from engine import nn
 from tests.zoo.reference.seeded import seeded_labels, seeded_pictures, seeded_state
 from zoo.models import resnet, vgg
 from zoo.models.image_model import ImageModel
+from zoo.registry import get_arch
 
 # The head of a real VGG alone is 100 million numbers: its structure at other widths will do, and
-# test_full_size_logits has the real ones.
+# test_logits_of_every_variant has the real ones.
 NAMES = ("resnet18", "resnet50", "vgg11", "vgg16_bn")
 WIDTHS = {"widths": (32, 48, 64, 96, 96), "hidden": 128}
 SIZE, BATCH, CLASSES, SEED, STEPS = 224, 4, 10, 2015, 20
@@ -57,11 +58,10 @@ class Ours:
         name: str,
         dtype: str = "float32",
         away_from_kinks: bool = False,
-        thin: bool = True,
     ) -> None:
         self.dtype = engine.dtype_named(dtype)
         if name in vgg.VARIANTS:
-            config = replace(vgg.VARIANTS[name], **(WIDTHS if thin else {}))
+            config = replace(vgg.VARIANTS[name], **WIDTHS)
             self.model: ImageModel = vgg.VGG(config, CLASSES, dropout=0.0).to(self.dtype)
         else:
             self.model = resnet.build(name, CLASSES).to(self.dtype)
@@ -102,7 +102,6 @@ class Theirs:
         name: str,
         dtype: str = "float32",
         away_from_kinks: bool = False,
-        thin: bool = True,
     ) -> None:
         import torch
 
@@ -111,8 +110,7 @@ class Theirs:
         self.torch = torch
         self.dtype = getattr(torch, dtype)
         if name in torch_vgg.NAMES:
-            widths = WIDTHS if thin else {}
-            self.model = torch_vgg.build(name, CLASSES, self.dtype, **widths)
+            self.model = torch_vgg.build(name, CLASSES, self.dtype, **WIDTHS)
         else:
             self.model = torch_resnet.build(name, CLASSES, self.dtype)
         shapes = {key: tuple(value.shape) for key, value in self.model.state_dict().items()}
@@ -177,10 +175,23 @@ def test_logits(name: str, training: bool) -> None:
     assert relative(Ours(name).logits(training), Theirs(name).logits(training)) < 1e-4
 
 
-@pytest.mark.parametrize("name", vgg.VARIANTS)
-def test_full_size_logits(name: str) -> None:
-    ours, theirs = (side(name, thin=False).logits(False) for side in (Ours, Theirs))
-    assert relative(ours, theirs) < 1e-4
+@pytest.mark.parametrize("name", [*resnet.VARIANTS, *vgg.VARIANTS])
+def test_logits_of_every_variant_at_its_full_width(name: str) -> None:
+    import torch
+
+    from tests.zoo.reference.make_golden import network
+
+    theirs = network(name).eval()
+    shapes = {key: tuple(value.shape) for key, value in theirs.state_dict().items()}
+    state = seeded_state(shapes, SEED)
+    theirs.load_state_dict({key: torch.from_numpy(value) for key, value in state.items()})
+    with nn.init.skip_random():
+        ours = get_arch(name).build().eval()
+    ours.load_state_dict(state, assign=True)
+    x = seeded_pictures((1, 3, 64, 64), SEED)
+    with torch.no_grad(), engine.no_grad():
+        wanted = theirs(torch.from_numpy(x)).numpy()
+        assert relative(ours(engine.asarray(x)).numpy(), wanted) < 1e-4
 
 
 # In VGG's hidden layers and max-pools there is no staying away from kinks: float64 has to do.
