@@ -18,6 +18,16 @@ class UsageError(Exception):
     """The command line cannot mean anything; the message says what is wrong with it."""
 
 
+class MissingExtra(Exception):
+    """A command needs a package that is not installed."""
+
+    def __init__(self, extra: str, package: str) -> None:
+        super().__init__(
+            f"this needs the package {package}, which is not installed; type: "
+            f"pip install 'zoo[{extra}]'"
+        )
+
+
 def report(error: BaseException) -> int:
     """Say on the error stream what went wrong, and return the exit code for it.
 
@@ -42,6 +52,8 @@ def _advice(error: BaseException) -> tuple[str, int]:
         return "interrupted", EXIT_INTERRUPTED
     if isinstance(error, UsageError):
         return str(error), EXIT_USAGE
+    if isinstance(error, MissingExtra):
+        return str(error), EXIT_FAILURE
     for module, name, code in _OWN:
         if isinstance(error, _loaded(module, name)):
             return str(error), code
@@ -66,8 +78,14 @@ _OWN = (
     ("zoo.train.errors", "SettingsConflict", EXIT_USAGE),
     ("zoo.train.errors", "TrainError", EXIT_FAILURE),
     ("zoo.data.errors", "DataError", EXIT_FAILURE),
+    ("zoo.text.errors", "GenerateError", EXIT_USAGE),
+    ("zoo.text.errors", "TextError", EXIT_FAILURE),
+    ("zoo.models.text_model", "ContextTooLong", EXIT_USAGE),
     ("zoo.errors", "UnknownModelError", EXIT_USAGE),
     ("zoo.errors", "LoadError", EXIT_FAILURE),
+    ("zoo.errors", "ExportError", EXIT_FAILURE),
+    ("hub.errors", "UnknownCard", EXIT_USAGE),
+    ("hub.errors", "SourceError", EXIT_USAGE),
     ("hub.errors", "HubError", EXIT_FAILURE),
 )
 

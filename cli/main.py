@@ -7,17 +7,25 @@ import importlib
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 from cli.errors import EXIT_USAGE, report
 
 COMMANDS = {
-    "finetune": "train a model on a folder of pictures",
-    "evaluate": "measure a trained model on a folder of pictures",
+    "finetune": "train a model on your own pictures or text",
+    "train": "train a language model from random weights",
+    "evaluate": "measure a trained model on pictures or text",
     "predict": "say what is in pictures",
+    "generate": "write on from a text",
     "embed": "write features of pictures to an array",
     "report": "write the page about a finished run",
     "list": "list models and pretrained weights",
+    "export": "write a model as files of other programs",
     "info": "show what is known about a model and its weights",
+    "download": "download weights into the cache",
+    "verify": "hash weights again and compare",
+    "cache": "list, check and remove downloaded weights",
+    "completion": "print a completion script for a shell",
 }
 
 _EXAMPLES = """\
@@ -25,7 +33,16 @@ examples:
   zoo finetune resnet20 --data demo         train on the built-in digits, in a minute
   zoo finetune resnet50 --data ./pictures   one folder of pictures per class
   zoo predict runs/resnet50-1 cat.jpg       what the result says of a picture
+  zoo finetune gpt2 --data book.txt --lora  a language model on your own text
+  zoo generate gpt_shakespeare --prompt "ROMEO."
 """
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Room for the longest command beside its line of help."""
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog, max_help_position=30, **options)
 
 
 class _Version(argparse.Action):
@@ -42,9 +59,9 @@ def build_parser(chosen: Sequence[str]) -> argparse.ArgumentParser:
     """The parser. Commands in `chosen` get their arguments, the others only their line of help."""
     parser = argparse.ArgumentParser(
         prog="zoo",
-        description="Fine-tune published image models on your own pictures.",
+        description="Fine-tune published models on your own pictures or text.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
@@ -63,6 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     well, 1 for a failure, 2 for a wrong command line, 130 when interrupted."""
     argv = sys.argv[1:] if argv is None else list(argv)
     parser = build_parser(argv)
+    _refuse_unknown_command(parser, argv)
     args = parser.parse_args(argv)
     if args.command is None:
         parser.print_help(sys.stderr)
@@ -73,6 +91,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.debug:
             traceback.print_exception(error)
         return report(error)
+
+
+def _refuse_unknown_command(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """Say which command was probably meant; what argparse says lists all of them."""
+    name = next((word for word in argv if not word.startswith("-")), None)
+    if name is None or name in COMMANDS:
+        return
+    import difflib
+
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    if near:
+        parser.error(f"there is no command {name!r}; did you mean: zoo {near[0]}")
 
 
 def _add_debug(parser: argparse.ArgumentParser, default: object) -> None:

@@ -66,6 +66,19 @@ def fsync_folder(folder: str | os.PathLike[str]) -> None:
         os.close(fd)
 
 
+def put_link(link: Path, target: Path) -> None:
+    """Make `link` lead to the file `target`, in one step; where links are forbidden, copy it."""
+    aside = link.with_name(f".{link.name}.{secrets.token_hex(6)}.aside")
+    try:
+        aside.symlink_to(os.path.relpath(target, link.parent))
+    except OSError:
+        # Windows lets only some people make symbolic links; not every file system has any.
+        with atomic_file(link, target.stat().st_size) as f, open(target, "rb") as original:
+            shutil.copyfileobj(original, f, 1 << 20)
+        return
+    os.replace(aside, link)
+
+
 @contextlib.contextmanager
 def disk_full_named(path: Path, needed: int) -> Iterator[None]:
     """Turn the system's "no space left" inside the block into a `DiskFull` about `path`."""

@@ -3,12 +3,15 @@
     ZOO_HOME/
       blobs/SHA256         whole, verified files; plain files, no links
       stamps/SHA256        size and time of the blob when it was last hashed
+      sharded/SHA256/      an index of shards and its shards under their names, links to blobs
       parts/DIGEST.part    a download that can be taken up again (.json beside it: where from)
       manual/CARD.FORMAT   where a person may put a file; it is verified and moved to blobs
       locks/               one lock file per download in progress
-      lock.json            full digests of files whose cards know a prefix only, first seen
+      lock.json            full digests of files whose digest nobody had stated in full, first seen
 
-`ZOO_HOME` defaults to the platform's cache folder for "zoo".
+`ZOO_HOME` defaults to the platform's cache folder for "zoo". `ZOO_SHARED` names further caches
+(several with ":" between, on Windows ";") that are only read, such as the one an administrator
+fills for a whole group. A cache that cannot be written to serves what it has.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hub.atomic import atomic_file, fsync_folder
 from hub.errors import CacheError, HashMismatch
@@ -40,8 +44,23 @@ def cache_home() -> Path:
     return platformdirs.user_cache_path("zoo", appauthor=False)
 
 
-def sha256_file(path: str | os.PathLike[str]) -> str:
+def default_cache() -> Cache:
+    """The cache of `ZOO_HOME`, with those of `ZOO_SHARED` behind it."""
+    shared = [Path(part) for part in os.environ.get("ZOO_SHARED", "").split(os.pathsep) if part]
+    return Cache(cache_home(), tuple(path.expanduser().absolute() for path in shared))
+
+
+def offline() -> bool:
+    """Whether `ZOO_OFFLINE` forbids the network."""
+    return os.environ.get("ZOO_OFFLINE", "").lower() not in ("", "0", "false", "no")
+
+
+def sha256_file(path: str | os.PathLike[str], show: Callable[[int], object] | None = None) -> str:
     """SHA-256 of a file's content, as 64 lower-case hex digits.
+
+    Args:
+        path: the file.
+        show: told the number of bytes of each piece when it has been hashed.
 
     >>> sha256_file("/dev/null")[:8]                                          # doctest: +SKIP
     'e3b0c442'
@@ -50,14 +69,22 @@ def sha256_file(path: str | os.PathLike[str]) -> str:
     with open(path, "rb") as f:
         while chunk := f.read(1 << 20):
             digest.update(chunk)
+            if show:
+                show(len(chunk))
     return digest.hexdigest()
 
 
 @dataclass(frozen=True)
 class Cache:
-    """The cache under one folder. Creates nothing before there is something to keep."""
+    """The cache under one folder. Creates nothing before there is something to keep.
+
+    Attributes:
+        home: the folder.
+        shared: further caches that are read and never written.
+    """
 
     home: Path
+    shared: tuple[Path, ...] = ()
 
     @property
     def lock_file(self) -> Path:
@@ -68,16 +95,24 @@ class Cache:
         """Where the file with this SHA-256 lives, whether it exists or not."""
         return self.home / "blobs" / digest
 
+    def shards(self, digest: str) -> Path:
+        """The folder where an index of shards with this SHA-256 lies with its shards, as links."""
+        return self.home / "sharded" / digest
+
     def part(self, digest: str) -> Path:
         """Where an unfinished download of this digest (or prefix) is kept."""
         return self.home / "parts" / f"{digest}.part"
+
+    def stamp(self, digest: str) -> Path:
+        """Where size and time are kept of a blob that was hashed."""
+        return self.home / "stamps" / digest
 
     def manual(self, name: str) -> Path:
         """Where a person may put a file by hand."""
         return self.home / "manual" / name
 
     def find(self, digest: str, *, repair: bool = True) -> Path | None:
-        """The verified file with this SHA-256, or None.
+        """The verified file with this SHA-256, here or in a shared cache, or None.
 
         A file is hashed once, then again only if its size or time changed.
 
@@ -89,16 +124,9 @@ class Cache:
             HashMismatch: the file was changed since, and `repair` is false.
         """
         path = self.blob(digest)
-        try:
-            stat = path.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        stamp = self.home / "stamps" / digest
-        seen = f"{stat.st_size} {stat.st_mtime_ns}\n"
-        with contextlib.suppress(OSError):
-            if stamp.read_text("ascii") == seen:
-                return path
-        actual = sha256_file(path)
+        actual = self._digest_unless_stamped(path, digest)
+        if actual is None:
+            return self._find_shared(digest)
         if actual != digest:
             fault = f"{path} was changed since it was stored: its SHA-256 is {actual}"
             if not repair:
@@ -109,12 +137,39 @@ class Cache:
             log.warning("%s; it is removed", fault)
             with self._writable():
                 path.unlink(missing_ok=True)
-            return None
-        # A read-only cache works too; it is only slower.
-        with contextlib.suppress(OSError):
-            stamp.parent.mkdir(exist_ok=True)
-            stamp.write_text(seen, "ascii")
+            return self._find_shared(digest)
         return path
+
+    def _find_shared(self, digest: str) -> Path | None:
+        for home in self.shared:
+            path = home / "blobs" / digest
+            # The stamp is one's own: what others say about their files is not believed.
+            actual = self._digest_unless_stamped(path, digest, kind=".shared")
+            if actual == digest:
+                return path
+            if actual is not None:
+                log.warning("%s is damaged: its SHA-256 is %s; it is not used", path, actual)
+        return None
+
+    def _digest_unless_stamped(self, path: Path, digest: str, *, kind: str = "") -> str | None:
+        """The file's SHA-256, taken from its name if it is unchanged since it was last hashed;
+        None if there is no file."""
+        try:
+            stat = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        stamp = self.stamp(digest + kind)
+        seen = f"{stat.st_size} {stat.st_mtime_ns}\n"
+        with contextlib.suppress(OSError):
+            if stamp.read_text("ascii") == seen:
+                return digest
+        actual = sha256_file(path)
+        if actual == digest:
+            # A read-only cache works too; it is only slower.
+            with contextlib.suppress(OSError):
+                stamp.parent.mkdir(exist_ok=True)
+                stamp.write_text(seen, "ascii")
+        return actual
 
     def publish(self, part: Path, digest: str) -> Path:
         """Give a verified file, on the same file system and synced, its name in the cache."""
@@ -129,25 +184,39 @@ class Cache:
         """The full digest recorded for `key`, or None."""
         return self._records().get(key)
 
+    def records(self) -> dict[str, str]:
+        """All recorded digests by key: `CARD/FILE` or an address."""
+        return self._records()
+
+    def forget(self, digest: str) -> None:
+        """Remove the records of a digest, so that another one may take its place."""
+        if digest in self._records().values():
+            with self.lock("lock.json"):
+                kept = {k: d for k, d in self._records().items() if d != digest}
+                self._write_records(kept)
+
     def record(self, key: str, digest: str) -> None:
         """Remember the full digest of a file whose card knows a prefix only."""
         with self.lock("lock.json"):
-            records = {**self._records(), key: digest}
-            text = json.dumps({"version": 1, "sha256": records}, indent=2, sort_keys=True)
-            with self._writable(), atomic_file(self.lock_file) as f:
-                f.write(text.encode("utf-8") + b"\n")
+            self._write_records({**self._records(), key: digest})
+
+    def _write_records(self, records: dict[str, str]) -> None:
+        text = json.dumps({"version": 1, "sha256": records}, indent=2, sort_keys=True)
+        with self._writable(), atomic_file(self.lock_file) as f:
+            f.write(text.encode("utf-8") + b"\n")
 
     def _records(self) -> dict[str, str]:
         try:
             records = json.loads(self.lock_file.read_text("utf-8"))["sha256"]
+            pairs = [(str(key), str(digest)) for key, digest in records.items()]
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CacheError(
                 f"{self.lock_file} is damaged ({error}); it holds the digests first seen. Repair "
                 "it, or delete it to trust the next download again."
             ) from error
-        return {str(key): str(digest) for key, digest in records.items()}
+        return dict(pairs)
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[None]:
@@ -160,14 +229,13 @@ class Cache:
 
         path = self.home / "locks" / f"{name}.lock"
         with self._writable():
-            path.parent.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(path)
             try:
                 try:
-                    lock.acquire(timeout=0)
+                    _acquire(lock, path, 0.0)
                 except filelock.Timeout:
                     log.warning("waiting for another process that works on %s", name)
-                    lock.acquire(timeout=_LOCK_SECONDS)
+                    _acquire(lock, path, _LOCK_SECONDS)
             except filelock.Timeout:
                 raise CacheError(
                     f"another process has held {path} for {_LOCK_SECONDS / 3600:.0f} hour; end it "
@@ -206,3 +274,13 @@ class Cache:
             f"the cache folder {self.home} cannot be written to ({error.strerror}). Set ZOO_HOME "
             "to a folder of yours, or pass --weights PATH."
         )
+
+
+def _acquire(lock: Any, path: Path, seconds: float) -> None:
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Another process that is done may take the empty folder away between these two lines, or
+        # while this one waits.
+        with contextlib.suppress(FileNotFoundError):
+            lock.acquire(timeout=seconds)
+            return

@@ -8,13 +8,20 @@ are the schema: a key that is not a field is an error, a field without default i
     default: true                    # the architecture's weights when none are named
     config: {}                       # further keyword arguments of the architecture's builder
     files:                           # alternatives, tried in this order
-      - url: https://...             # or `packaged: zoo/assets/NAME`, a file of this distribution
+      - url: https://...             # or hf:ORG/REPO/FILE, or file:///...; see hub.sources; or
+                                     # `packaged: zoo/assets/NAME`, a file of this distribution
         mirrors: [https://...]       # the same bytes elsewhere
         format: safetensors          # or pth; for the reader of the card: readers go by content
         sha256: "64 hex digits"      # or `sha256_prefix: "8 or more"`, where no more is published
         verified: full               # or prefix
         bytes: 102530333             # exact, checked; or `bytes_approx`, for display
         key_map: torchvision         # a name in hub.keymaps.KEY_MAPS
+    params: 25557032                 # learnable numbers
+    license: BSD-3-Clause
+    source: https://...              # where the weights are described
+
+A card of an image classifier says besides:
+
     input:
       size: 224                      # side of the square the network sees, px
       resize: 256                    # length of the shorter side after resizing, px
@@ -25,9 +32,15 @@ are the schema: a key that is not a field is an error, a field without default i
     classes: {number: 1000, labels: imagenet-1k}    # optional `names`: list of the class names
     metrics:                         # as published, in percent
       - {dataset: imagenet-1k val, top1: 76.130, top5: 92.862, size: 224}
-    params: 25557032                 # learnable numbers
-    license: BSD-3-Clause
-    source: https://...              # where the weights are described
+
+A card of a text model says instead:
+
+    text:
+      context: 1024                  # tokens that the network sees at once
+      vocabulary: 50257              # different tokens
+      tokenizer: gpt2                # the name by which the tokenizer is known
+    metrics:                         # optional, as published
+      - {dataset: wikitext-103, perplexity: 37.50}
 """
 
 from __future__ import annotations
@@ -41,10 +54,10 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
-from hub.errors import CardError, UnknownCard
+from hub.errors import CardError, SourceError, UnknownCard
 from hub.keymaps import KEY_MAPS
+from hub.sources import is_address, parse_source
 
 R = TypeVar("R")
 Parser = Callable[[Any], Any]  # returns the value, or raises ValueError saying what was expected
@@ -74,6 +87,12 @@ def _percent(value: Any) -> float:
     return float(value)
 
 
+def _perplexity(value: Any) -> float:
+    if not _number(value) >= 1:
+        raise ValueError("a number from 1")
+    return float(value)
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError("true or false")
@@ -87,11 +106,14 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def _url(value: Any) -> str:
-    parts = urlsplit(_text(value))
-    local = parts.hostname in ("127.0.0.1", "localhost", "::1")
-    if parts.scheme != "https" and not (parts.scheme == "http" and local) or not parts.hostname:
-        raise ValueError("an https:// address")
-    return str(value)
+    expected = "an https:// address, hf:ORG/REPO/FILE or file:///..."
+    try:
+        if is_address(_text(value)):
+            parse_source(value)
+            return str(value)
+    except SourceError as error:
+        raise ValueError(f"{expected} ({error})") from None
+    raise ValueError(expected)
 
 
 def _hex(least: int, most: int) -> Parser:
@@ -219,12 +241,34 @@ class CardClasses:
 
 @dataclass(frozen=True)
 class CardMetric:
-    """A published result, in percent, at an input of `size` pixels."""
+    """A published result: accuracy in percent at an input of `size` pixels, or a perplexity."""
 
     dataset: str = _read(_text)
-    top1: float = _read(_percent)
-    size: int = _read(_natural)
+    top1: float | None = _read(_percent, default=None)
+    size: int | None = _read(_natural, default=None)
     top5: float | None = _read(_percent, default=None)
+    perplexity: float | None = _read(_perplexity, default=None)
+
+    def __post_init__(self) -> None:
+        pictures = (self.top1 is not None, self.size is not None)
+        if not (all(pictures) or (self.perplexity is not None and not any(pictures))):
+            raise ValueError("either top1 and size, or perplexity")
+
+    @property
+    def value(self) -> str:
+        """The result in words, such as "76.1% top-1" or "perplexity 37.5"."""
+        if self.top1 is None:
+            return f"perplexity {self.perplexity:g}"
+        return f"{self.top1:.1f}% top-1"
+
+
+@dataclass(frozen=True)
+class CardText:
+    """What a text model reads."""
+
+    context: int = _read(_natural)
+    vocabulary: int = _read(_natural)
+    tokenizer: str = _read(_text)
 
 
 @dataclass(frozen=True)
@@ -234,15 +278,29 @@ class Card:
     name: str = _read(_text)
     arch: str = _read(_text)
     files: tuple[CardFile, ...] = _read(_list_of(_record(CardFile)))
-    input: CardInput = _read(_record(CardInput))
-    classes: CardClasses = _read(_record(CardClasses))
-    metrics: tuple[CardMetric, ...] = _read(_list_of(_record(CardMetric)))
     params: int = _read(_natural)
     license: str = _read(_text)
     source: str = _read(_text)
+    input: CardInput | None = _read(_record(CardInput), default=None)
+    classes: CardClasses | None = _read(_record(CardClasses), default=None)
+    text: CardText | None = _read(_record(CardText), default=None)
+    metrics: tuple[CardMetric, ...] = _read(_list_of(_record(CardMetric)), default=())
     default: bool = _read(_flag, default=False)
     config: Mapping[str, Any] = _read(_table, default_factory=dict, hash=False)
     prose: str = ""
+
+    def __post_init__(self) -> None:
+        if self.text is None:
+            for key in ("input", "classes", "metrics"):
+                if not getattr(self, key):
+                    raise ValueError(f"the key {key!r}, or 'text' for a text model")
+        elif self.input or self.classes or any(m.perplexity is None for m in self.metrics):
+            raise ValueError("'text' and perplexities, or 'input', 'classes' and accuracies")
+
+    @property
+    def task(self) -> str:
+        """What the weights do: "image-classification" or "text-generation"."""
+        return "text-generation" if self.text else "image-classification"
 
     @property
     def bytes(self) -> int:
@@ -289,6 +347,28 @@ def get_card(name: str, folder: str | os.PathLike[str] | None = None) -> Card:
     raise UnknownCard(f"there is no card named {name!r}; {hint}")
 
 
+def card_of(name: str, folder: str | os.PathLike[str] | None = None) -> Card:
+    """The card of this name, or the default card of the architecture of this name.
+
+    Raises:
+        UnknownCard: there is neither; the message suggests near names of both kinds.
+
+    >>> card_of("resnet34").name
+    'resnet34.tv_in1k_v1'
+    """
+    cards = load_cards(folder)
+    if name in cards:
+        return cards[name]
+    if own := cards_for(name, folder):
+        return own[0]
+    known = [*dict.fromkeys(card.arch for card in cards.values()), *cards]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise UnknownCard(
+        f"there are no weights named {name!r}; {hint}To see all, type: zoo list --pretrained"
+    )
+
+
 def cards_for(arch: str, folder: str | os.PathLike[str] | None = None) -> tuple[Card, ...]:
     """The cards of an architecture, its default first; empty if there are none.
 
@@ -313,11 +393,15 @@ def parse_card(text: str, name: str) -> Card:
     # The C loader is eight times as fast; PyYAML builds without it exist.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        # An alias of an alias of ... is small as YAML and endless as JSON.
+        events = yaml.parse(match[1], Loader=loader) if "&" in match[1] else ()
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
+            raise ValueError("each value written out, without aliases (*name)")
         table = yaml.load(match[1], Loader=loader)
         card: Card = _record(Card)(table)
         if card.name != name or not name.startswith(f"{card.arch}."):
             raise ValueError(f"name {name!r} (the file's), starting with 'ARCH.'")
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise CardError(f"card {name}: its front matter is no valid YAML: {error}") from error
     except ValueError as error:
         raise CardError(f"card {name}: expected {error}") from error
@@ -328,7 +412,7 @@ def parse_card(text: str, name: str) -> Card:
 @functools.lru_cache(maxsize=8)
 def _load(folder: Path) -> Mapping[str, Card]:
     cards = {}
-    for path in sorted(folder.glob("*.md")):
+    for path in sorted(folder.glob("*.*.md")):
         cards[path.stem] = parse_card(path.read_text("utf-8"), path.stem)
     defaults: dict[str, str] = {}
     for card in cards.values():

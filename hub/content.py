@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import tarfile
 from pathlib import Path
 from typing import Literal
 
 from hub.errors import CorruptCheckpoint, NotWeights, UnsupportedFormat
+from hub.pth_tar import is_tar
+from hub.sharded import looks_like_index
 
-Kind = Literal["safetensors", "pth"]
+Kind = Literal["safetensors", "pth", "index"]
 SNIFF_BYTES = 512
 
 _FOREIGN = {
@@ -20,12 +21,13 @@ _FOREIGN = {
 }
 
 
-def refuse_other_content(start: bytes, source: str) -> None:
+def refuse_other_content(start: bytes, source: str, *, json: bool = False) -> None:
     """Raise `NotWeights` if the first bytes of something are a page, a pointer, JSON or nothing.
 
     Args:
         start: the first `SNIFF_BYTES`, or all if there are fewer.
         source: the file or URL, for the message.
+        json: JSON is what was asked for.
     """
     text = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if not start:
@@ -41,7 +43,10 @@ def refuse_other_content(start: bytes, source: str) -> None:
             f"{source} is a Git LFS pointer, not a weights file: it only names the content. Run "
             "'git lfs pull' in its repository, or download the file itself."
         )
-    if text.startswith((b'{"', b"{'", b"[{")) or text[:1] == b"{" and text[1:].lstrip()[:1] == b'"':
+    is_json = text.startswith((b'{"', b"{'", b"[{")) or (
+        text[:1] == b"{" and text[1:].lstrip()[:1] == b'"'
+    )
+    if is_json and not json:
         raise NotWeights(
             f"{source} is JSON text, not a weights file: {start[:80]!r}. Probably a server's "
             "error message or a model's config; pass the weights with --weights PATH."
@@ -49,12 +54,12 @@ def refuse_other_content(start: bytes, source: str) -> None:
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind:
-    """Which reader a file needs: "safetensors" or "pth" (both of its formats).
+    """Which reader a file needs: "safetensors", "pth" (all of its formats) or "index" (of shards).
 
     Raises:
         NotWeights: a web page, a Git LFS pointer, JSON, an empty file.
         CorruptCheckpoint: too short to be anything.
-        UnsupportedFormat: another format; the tar archives of early PyTorch are named as such.
+        UnsupportedFormat: another format.
         FileNotFoundError, IsADirectoryError: as `open`.
     """
     path = Path(path)
@@ -67,16 +72,14 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
         return "safetensors"
     if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return "pth"
+    if is_tar(memoryview(start)):
+        return "pth"
+    if looks_like_index(path, start):
+        return "index"
     refuse_other_content(start, str(path))
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
             raise UnsupportedFormat(f"{path} is {what}; expected a .safetensors or .pth file.")
-    if start[257:262] == b"ustar" or (start[:1] != b"\0" and _is_tar(path)):
-        raise UnsupportedFormat(
-            f"{path} is in the legacy tar format of PyTorch before 0.1.10 (2017), or another tar "
-            "archive; it was not unpacked. Use a card's current file (`zoo list`), or load it "
-            "with PyTorch and save it again."
-        )
     if len(start) < 8:
         raise CorruptCheckpoint(
             f"{path} has only {len(start)} bytes; expected a .safetensors or .pth file. Copy or "
@@ -93,12 +96,3 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
         f"{path} starts with {start[:16]!r}, which is no weights format known here; expected a "
         ".safetensors or .pth file."
     )
-
-
-def _is_tar(path: Path) -> bool:
-    # Archives older than the "ustar" mark have a checksum only; reading the first header unpacks
-    # nothing.
-    try:
-        return tarfile.is_tarfile(path)
-    except (OSError, ValueError):
-        return False

@@ -4,6 +4,9 @@ The bytes go to a `.part` file that survives failures and Ctrl-C; the next call 
 the rest. A transfer counts only if the length is the announced one and the SHA-256 the expected
 one. Faults that may pass (broken connections, stalls, 5xx) are retried with growing pauses, as
 long as attempts bring bytes; what will not pass (404, a web page, another hash) is not.
+
+Where nobody knows the digest beforehand, a part is continued only if the server's strong ETag is
+the one it had; the digest of what arrived is returned for the caller to record.
 """
 
 from __future__ import annotations
@@ -13,51 +16,30 @@ import itertools
 import json
 import logging
 import os
-import re
+import random
 import shutil
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hub.atomic import disk_full_named, no_room
 from hub.content import SNIFF_BYTES, refuse_other_content
 from hub.errors import DiskFull, DownloadError, HashMismatch, TruncatedDownload
+from hub.policy import Expected, Pace, Policy
+from hub.reply import Reply, short_reason
+from hub.sources import hf_endpoint, token_for, without_secrets
 
 if TYPE_CHECKING:
     import requests
 
 log = logging.getLogger("hub")
-_CHUNK_BYTES = 256 << 10
 _RETRIED_STATUS = {408, 425, 429, 500, 502, 503, 504}
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How patient a download is.
-
-    Attributes:
-        connect_seconds: until a server must have been reached, name look-up included.
-        read_seconds: longest silence of a server.
-        attempts: attempts in a row that bring nothing new before it gives up.
-        pause_seconds: pause before the first retry; doubles up to `longest_pause_seconds`.
-    """
-
-    connect_seconds: float = 3.0
-    read_seconds: float = 15.0
-    attempts: int = 4
-    pause_seconds: float = 0.5
-    longest_pause_seconds: float = 8.0
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What a file must be: its SHA-256 (or the start of it), and its exact size if known."""
-
-    digest: str
-    bytes: int | None = None
-    said_by: str = "the model card"
+# An attempt is fruitful if it brings a hundredth of the file, or this much of a large one.
+_FRUITFUL_BYTES = 64 << 10
+# Its own generator: a program that seeds Python's or numpy's keeps its numbers.
+_jitter = random.SystemRandom()
 
 
 class _Retry(Exception):
@@ -109,10 +91,12 @@ class _Transfer:
         self, url: str, part: Path, expected: Expected, label: str, progress: bool, policy: Policy
     ) -> None:
         self.url, self.part, self.expected = url, part, expected
+        self.shown = without_secrets(url)
         self.label, self.progress, self.policy = label, progress, policy
         self.notes = part.with_suffix(".json")
         self.hash = hashlib.sha256()
         self.resumed = False
+        self.unmeasured = False
 
     def run(self, session: requests.Session) -> str:
         most, fruitless = self._have(), 0
@@ -122,7 +106,7 @@ class _Transfer:
                 return self._checked_digest()
             except _Retry as fault:
                 have = self._have()
-                fruitless = fruitless + 1 if have <= most else 0
+                fruitless = 0 if have >= most + self._fruitful_bytes() else fruitless + 1
                 most = max(most, have)
                 if fruitless >= self.policy.attempts:
                     raise fault.error from fault.__cause__
@@ -130,10 +114,15 @@ class _Transfer:
                     self.policy.pause_seconds * 2 ** max(0, fruitless - 1),
                     self.policy.longest_pause_seconds,
                 )
+                pause *= _jitter.uniform(0.75, 1.25)
                 if fault.wait is not None:
                     pause = min(fault.wait, self.policy.longest_pause_seconds)
                 log.warning("%s: %s; trying again in %.1f s", self.label, fault, pause)
                 time.sleep(pause)
+
+    def _fruitful_bytes(self) -> int:
+        total = self.expected.bytes or self._known().get("total") or 0
+        return min(_FRUITFUL_BYTES, max(1, total // 100))
 
     def _have(self) -> int:
         try:
@@ -150,18 +139,19 @@ class _Transfer:
         if digest.startswith(self.expected.digest):
             self.notes.unlink(missing_ok=True)
             return digest
-        if self.resumed:
-            # The start may have come from another version of the file: once more, from zero.
-            self._drop()
-            raise self._fault("the resumed file has another SHA-256, so it starts from zero")
         self._drop()
-        raise HashMismatch(
-            f"{self.url} has the SHA-256 {digest}, expected {self.expected.digest} "
+        error = HashMismatch(
+            f"{self.shown} has the SHA-256 {digest}, expected {self.expected.digest} "
             f"({self.expected.said_by}). The file there was changed or damaged; it was not kept.",
-            url=self.url,
+            url=self.shown,
             reason=f"its SHA-256 is {digest}, expected {self.expected.digest} "
             f"({self.expected.said_by})",
         )
+        if self.resumed or self.unmeasured:
+            # The start may be of another version of the file, or the end may be missing where
+            # nobody announced a length: once more, from zero.
+            raise _Retry(error)
+        raise error
 
     def _attempt(self, session: requests.Session) -> None:
         """One request; returns when the part file is whole and `self.hash` covers it."""
@@ -169,22 +159,26 @@ class _Transfer:
         import urllib3
 
         known = self._known()
-        have = self._have()
-        self.hash, self.resumed = hashlib.sha256(), have > 0
+        etag = known.get("etag") if known.get("url") == self.shown else None
         total = self.expected.bytes or known.get("total")
-        if have and have == total:
-            self._hash_part()
-            return
-        if total and have > total:
+        have = self._have()
+        blind = not self.expected.digest
+        if total and have > total or blind and not etag:
             self._drop()
             have = 0
+        self.hash, self.resumed = hashlib.sha256(), have > 0
+        if have and have == total and not blind:
+            self._hash_part()
+            return
         headers = {"Range": f"bytes={have}-"} if have else {}
-        if have and known.get("url") == self.url and known.get("etag"):
-            headers["If-Range"] = known["etag"]
+        if have and etag:
+            headers["If-Range"] = etag
         timeout = (self.policy.connect_seconds, self.policy.read_seconds)
         try:
-            with session.get(self.url, headers=headers, stream=True, timeout=timeout) as response:
-                self._receive(response, have)
+            with session.get(
+                self.url, headers=headers, stream=True, timeout=timeout, auth=_auth(self.url)
+            ) as response:
+                self._receive(Reply(response), have)
         except urllib3.exceptions.ReadTimeoutError as error:
             raise self._fault(f"no data for {self.policy.read_seconds:.0f} s") from error
         except urllib3.exceptions.ProtocolError as error:
@@ -192,36 +186,49 @@ class _Transfer:
         except requests.exceptions.Timeout as error:
             raise self._fault(f"no answer for {self.policy.read_seconds:.0f} s") from error
         except (requests.exceptions.SSLError, requests.exceptions.ProxyError) as error:
-            raise self._fault(_short(error)).error from error
+            raise self._fault(short_reason(error)).error from error
         except requests.exceptions.ConnectionError as error:
-            raise self._fault(_short(error)) from error
+            raise self._fault(short_reason(error)) from error
         except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
-            raise self._fault(_short(error)).error from error
+            raise self._fault(short_reason(error)).error from error
+        except FileNotFoundError as error:
+            # Another process has tidied up between two steps of this one.
+            raise self._fault("the folder of unfinished downloads vanished") from error
+        except ValueError as error:
+            # A redirect to what is no address; requests lets some of them through.
+            raise self._fault(f"it leads to no valid address ({error})").error from error
 
-    def _receive(self, response: requests.Response, have: int) -> None:
-        if response.status_code == 416:
-            self._drop()
-            raise self._fault("the server has no such range; starting from zero")
-        if response.status_code not in (200, 206):
-            self._refuse(response)
-        if response.status_code == 206:
-            start, total = _content_range(response)
-            if start != have:
-                self._drop()
-                raise self._fault(f"the server sent another range than asked ({start}, not {have})")
+    def _receive(self, reply: Reply, have: int) -> None:
+        if not self.expected.digest and (digest := reply.announced_sha256()):
+            self.expected = replace(self.expected, digest=digest, said_by="the server's own record")
+        if not self.expected.digest and reply.fell_to_plain_http():
+            raise self._fault("a redirect leads to plain http, and no digest is known").error
+        if reply.status == 416:
+            self._take_refused_range(reply, have)
+            return
+        if reply.status not in (200, 206):
+            self._refuse(reply)
+        if reply.status == 206:
+            self._check_continues(reply, have)
+            total = reply.total
         else:
             # The server ignored the range, or the file changed since: from zero.
             have, self.resumed = 0, False
-            total = _content_length(response)
-        chunks = _chunks(response)
+            total = reply.length
+        chunks = reply.chunks()
         first = next(chunks, b"")
+        if not first and total is None:
+            # No length and nothing behind it: broken off, not empty.
+            raise self._truncated(have, None)
         if not have and (first or not total):
-            refuse_other_content(first[:SNIFF_BYTES], self.url)
+            refuse_other_content(first[:SNIFF_BYTES], self.shown, json=self.expected.json)
         self._check_size(total)
+        total = total or self.expected.bytes
+        self.unmeasured = total is None
         self._check_room(total, have)
         try:
             with disk_full_named(self.part, total or 0):
-                self._store(itertools.chain([first], chunks), have, total, _strong_etag(response))
+                self._store(itertools.chain([first], chunks), have, total, reply.etag)
         except DiskFull:
             # What fills a disk to the brim is not worth keeping for a resume.
             self._drop()
@@ -230,37 +237,83 @@ class _Transfer:
         if total is not None and got != total:
             raise self._truncated(got, total)
 
+    def _take_refused_range(self, reply: Reply, have: int) -> None:
+        """416: the part is all there is, if it was broken off behind the last byte; or useless."""
+        if have and reply.total == have and self.expected.digest:
+            self._hash_part()
+            if self.hash.hexdigest().startswith(self.expected.digest):
+                return
+        self._drop()
+        raise self._fault("the server has no such range; starting from zero")
+
+    def _check_continues(self, reply: Reply, have: int) -> None:
+        """Raise unless a 206 continues what is in the part."""
+        known = self._known() if have else {}
+        etag, total = known.get("etag"), known.get("total")
+        if reply.encoded:
+            fault = "the server sent a range of a compressed body"
+        elif reply.start != have:
+            fault = f"the server sent another range than asked ({reply.start}, not {have})"
+        elif etag and reply.etag and etag != reply.etag:
+            fault = "the file changed on the server meanwhile"
+        elif total and reply.total and total != reply.total:
+            fault = f"the file now has {reply.total:,} bytes, not {total:,}"
+        else:
+            return
+        self._drop()
+        raise self._fault(fault)
+
     def _store(
         self, chunks: Iterable[bytes], have: int, total: int | None, etag: str | None
     ) -> None:
         self.part.parent.mkdir(parents=True, exist_ok=True)
-        self.notes.write_text(json.dumps({"url": self.url, "etag": etag, "total": total}), "utf-8")
         if have:
             self._hash_part()
-        with open(self.part, "ab" if have else "wb") as f, self._bar(total, have) as bar:
+        else:
+            # Before the notes change: they must never vouch for bytes of another version.
+            self.part.unlink(missing_ok=True)
+        note = {"url": self.shown, "etag": etag, "total": total}
+        self.notes.write_text(json.dumps(note), "utf-8")
+        limit = total or self.expected.at_most
+        pace = Pace(self.policy)
+        with open(self.part, "ab") as f, self._bar(total, have) as bar:
             for chunk in chunks:
+                have += len(chunk)
+                if limit is not None and have > limit:
+                    self._drop()
+                    raise self._other_file(f"it sends more than {limit:,} bytes")
                 f.write(chunk)
                 self.hash.update(chunk)
                 bar.update(len(chunk))
+                if pace.too_slow(len(chunk)):
+                    raise self._fault(f"less than {self.policy.least_rate:,.0f} bytes a second")
             f.flush()
             os.fsync(f.fileno())
 
-    def _refuse(self, response: requests.Response) -> None:
-        reason = f"HTTP {response.status_code} {response.reason}".strip()
-        error = DownloadError(f"{self.url}: {reason}", url=self.url, reason=reason)
-        if response.status_code in _RETRIED_STATUS:
-            after = response.headers.get("Retry-After", "")
-            raise _Retry(error, float(after) if after.isdigit() else None)
-        raise error
+    def _refuse(self, reply: Reply) -> None:
+        reason = reply.reason
+        if reply.status in (401, 403) and self.url.startswith(hf_endpoint()):
+            reason += (
+                " (a private or gated file: set HF_TOKEN to your access token, and accept the "
+                "terms on its page)"
+            )
+        fault = self._fault(reason)
+        if reply.status in _RETRIED_STATUS:
+            fault.wait = reply.retry_after
+            raise fault
+        raise fault.error
 
     def _check_size(self, total: int | None) -> None:
         if self.expected.bytes is not None and total not in (None, self.expected.bytes):
-            raise HashMismatch(
-                f"{self.url} has {total:,} bytes, expected {self.expected.bytes:,} "
-                f"({self.expected.said_by}): it is another file; it was not kept.",
-                url=self.url,
-                reason=f"it has {total:,} bytes, expected {self.expected.bytes:,}",
-            )
+            raise self._other_file(f"it has {total:,} bytes, expected {self.expected.bytes:,}")
+
+    def _other_file(self, fault: str) -> HashMismatch:
+        return HashMismatch(
+            f"{self.shown}: {fault} ({self.expected.said_by}), so it is another file; it was not "
+            "kept.",
+            url=self.shown,
+            reason=fault,
+        )
 
     def _check_room(self, total: int | None, have: int) -> None:
         folder = self.part.parent
@@ -291,49 +344,28 @@ class _Transfer:
         )  # fmt: skip
 
     def _fault(self, reason: str) -> _Retry:
-        return _Retry(DownloadError(f"{self.url}: {reason}", url=self.url, reason=reason))
+        return _Retry(DownloadError(f"{self.shown}: {reason}", url=self.shown, reason=reason))
 
     def _truncated(self, got: int, total: int | None) -> _Retry:
         of = f" of {total:,}" if total else ""
         reason = f"the connection ended after {got:,}{of} bytes"
         return _Retry(
             TruncatedDownload(
-                f"{self.url}: {reason}. What arrived is kept for the next try, not used.",
-                url=self.url,
+                f"{self.shown}: {reason}. What arrived is kept for the next try, not used.",
+                url=self.shown,
                 reason=reason,
             )
         )
 
 
-def _chunks(response: requests.Response) -> Iterator[bytes]:
-    # read1 hands over what has arrived; read would drop it if the connection breaks before the
-    # chunk is full. urllib3 before 2 has read only.
-    read = getattr(response.raw, "read1", response.raw.read)
-    while chunk := read(_CHUNK_BYTES, decode_content=False):
-        yield chunk
-
-
-def _content_length(response: requests.Response) -> int | None:
-    if response.headers.get("Content-Encoding", "identity") != "identity":
+def _auth(url: str) -> Any:
+    """The token as `requests` wants it: taken off again where a redirect leaves the host."""
+    token = token_for(url)
+    if token is None:
         return None
-    length = response.headers.get("Content-Length", "")
-    return int(length) if length.isdigit() else None
 
+    def sign(request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
 
-def _content_range(response: requests.Response) -> tuple[int, int | None]:
-    match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
-    if match is None:
-        return -1, None
-    return int(match[1]), int(match[2]) if match[2] != "*" else None
-
-
-def _strong_etag(response: requests.Response) -> str | None:
-    etag = response.headers.get("ETag")
-    return etag if etag and not etag.startswith("W/") else None
-
-
-def _short(error: Exception) -> str:
-    """The last, plain part of a nested network error."""
-    text = str(error.args[0] if error.args else error)
-    reason = getattr(error.args[0] if error.args else None, "reason", None)
-    return str(reason or text).split(": ")[-1].strip("'\")>")[:160] or type(error).__name__
+    return sign

@@ -21,6 +21,14 @@ class UnknownCard(HubError):
     """No model card has this name; the message suggests near names."""
 
 
+class SourceError(HubError):
+    """An address of weights has no form that is read here."""
+
+
+class LockError(HubError):
+    """`zoo.lock` cannot be read, or pins other weights than a card names now."""
+
+
 class OfflineError(HubError):
     """The weights are not in the cache and `ZOO_OFFLINE=1` forbids to fetch them."""
 

@@ -16,9 +16,12 @@ from typing import Any, NoReturn
 from hub.errors import CorruptCheckpoint, UnsupportedFormat
 from hub.pickle_values import Global, StorageRef, allowed_global, plain_key, storage_ref
 
-# One opcode byte can make an object of 64 bytes or more, so this also bounds memory. The pickle of
-# 80,000 tensors stays below it; their data is not part of it.
+# The pickle of 80,000 tensors stays below it; their data is not part of it.
 MAX_PICKLE_BYTES = 16 << 20
+# One opcode byte can make an object of 70 bytes or more. Programs of tensors have five bytes an
+# opcode and a file around them, so this keeps memory below ten times the file and hinders nobody.
+_FREE_STEPS = 100_000
+_BYTES_A_STEP = 12
 _MAX_LONG_BYTES = 64
 
 
@@ -34,29 +37,42 @@ class Pickle:
 _MARK = object()
 
 
-def read_pickle(data: memoryview, start: int = 0) -> Pickle:
+def read_pickle(
+    data: memoryview,
+    start: int = 0,
+    *,
+    file_bytes: int = 0,
+    resolve: Callable[[Any], Any] | None = None,
+) -> Pickle:
     """Interpret one pickle.
 
     Args:
         data: bytes that hold the pickle.
         start: offset of its first opcode.
+        file_bytes: size of the file around it, if that is more than `data`: it bounds the program.
+        resolve: what a persistent id stands for; default: a `StorageRef`, kept in `storages`.
 
     Raises:
         UnsafePickle: it names a global that is not on the allow list.
         CorruptCheckpoint: it is cut short or no sequence of opcodes makes sense of it.
-        UnsupportedFormat: it uses an opcode that no weights file needs.
+        UnsupportedFormat: it uses an opcode that no weights file needs, or too many for its file.
 
     >>> read_pickle(memoryview(bytes.fromhex("80024b072e"))).value
     7
     """
-    machine = _Machine(data, start)
+    most = _FREE_STEPS + max(file_bytes, len(data)) // _BYTES_A_STEP
+    machine = _Machine(data, start, resolve, most)
     value = machine.run()
     return Pickle(value, machine.at, machine.storages)
 
 
 class _Machine:
-    def __init__(self, data: memoryview, start: int) -> None:
+    def __init__(
+        self, data: memoryview, start: int, resolve: Callable[[Any], Any] | None, most: int
+    ) -> None:
         self.data = data
+        self.most_steps = most
+        self.resolve = resolve or self._storage
         self.at = start
         self.end = min(len(data), start + MAX_PICKLE_BYTES)
         self.stack: list[Any] = []
@@ -64,7 +80,7 @@ class _Machine:
         self.storages: dict[str, StorageRef] = {}
 
     def run(self) -> Any:
-        while True:
+        for _ in range(self.most_steps):
             opcode = self.take(1)[0]
             if opcode == 0x2E:  # STOP
                 return self.pop()
@@ -81,6 +97,11 @@ class _Machine:
                 _corrupt(
                     f"opcode 0x{opcode:02x} at byte {self.at} does not fit: {str(error)[:120]}"
                 )
+
+        raise UnsupportedFormat(
+            f"the pickle has more than {self.most_steps:,} opcodes, which is out of proportion to "
+            "its file. Save torch.save(model.state_dict(), PATH), without other objects."
+        )
 
     def take(self, count: int) -> memoryview:
         if count > self.end - self.at:
@@ -157,10 +178,13 @@ class _Machine:
         self.top(object)
 
     def persistent(self) -> None:
-        storage = storage_ref(self.pop())
+        self.push(self.resolve(self.pop()))
+
+    def _storage(self, reference: Any) -> StorageRef:
+        storage = storage_ref(reference)
         if self.storages.setdefault(storage.key, storage) != storage:
             raise ValueError(f"storage {storage.key[:40]!r} is described in two ways")
-        self.push(storage)
+        return storage
 
 
 def _corrupt(fault: str) -> NoReturn:

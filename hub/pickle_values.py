@@ -45,7 +45,7 @@ class Global:
 
 
 # Names of safetensors dtypes, see hub.dtypes; None: known, but numpy or the engine cannot hold it.
-_STORAGES: dict[str, str | None] = {
+STORAGE_DTYPES: dict[str, str | None] = {
     "DoubleStorage": "F64", "FloatStorage": "F32", "HalfStorage": "F16", "BFloat16Storage": "BF16",
     "LongStorage": "I64", "IntStorage": "I32", "ShortStorage": "I16", "CharStorage": "I8",
     "ByteStorage": "U8", "BoolStorage": "BOOL", "UntypedStorage": "U8",
@@ -72,22 +72,32 @@ def storage_ref(reference: Any) -> StorageRef:
             f"storage {key!r} is a view into another storage, as PyTorch before 0.4 wrote it. "
             "Load the file there and save it again."
         )
-    class_name = storage_type.name.rpartition(".")[2]
-    if class_name not in _STORAGES:
-        raise ValueError(f"{storage_type.name} is no storage")
-    dtype = _STORAGES[class_name]
+    return StorageRef(key, storage_dtype(storage_type, key), numel)
+
+
+def storage_dtype(kind: Any, key: str) -> str:
+    """The dtype name of a storage by its class.
+
+    Raises:
+        ValueError: it is no class of storages.
+        UnsupportedFormat: one of complex or quantised numbers.
+    """
+    class_name = kind.name.rpartition(".")[2] if isinstance(kind, Global) else ""
+    if class_name not in STORAGE_DTYPES:
+        raise ValueError("a storage of a class that is none")
+    dtype = STORAGE_DTYPES[class_name]
     if dtype is None:
         raise UnsupportedFormat(
             f"storage {key!r} is a {class_name}: complex and quantised tensors are not read. "
             "Save the model as float32."
         )
-    return StorageRef(key, dtype, numel)
+    return dtype
 
 
 def _tensor(storage: Any, offset: Any, shape: Any, strides: Any, *_ignored: Any) -> TensorRef:
     if not isinstance(storage, StorageRef):
         raise TypeError("a tensor without storage")
-    return _tensor_ref(storage, storage.dtype, offset, shape, strides)
+    return tensor_ref(storage, storage.dtype, offset, shape, strides)
 
 
 def _tensor_of_dtype(
@@ -98,12 +108,11 @@ def _tensor_of_dtype(
     name = _TORCH_DTYPES.get(dtype.name.rpartition(".")[2]) if isinstance(dtype, Global) else None
     if name is None or not isinstance(storage, StorageRef):
         raise TypeError("a tensor with neither storage nor dtype")
-    return _tensor_ref(storage, name, offset, shape, strides)
+    return tensor_ref(storage, name, offset, shape, strides)
 
 
-def _tensor_ref(
-    storage: StorageRef, dtype: str, offset: Any, shape: Any, strides: Any
-) -> TensorRef:
+def tensor_ref(storage: StorageRef, dtype: str, offset: Any, shape: Any, strides: Any) -> TensorRef:
+    """A tensor of a storage; raises TypeError or ValueError where its numbers are none."""
     if not isinstance(shape, tuple) or not isinstance(strides, tuple):
         raise TypeError("a tensor whose shape is no tuple")
     if len(shape) != len(strides) or len(shape) > _MAX_DIMS:
@@ -173,8 +182,12 @@ _GLOBALS: dict[str, Callable[..., Any] | None] = {
     "torch._utils._rebuild_parameter_with_state": _parameter,
     "torch._tensor._rebuild_from_type_v2": _from_type,
     "torch.nn.parameter.Parameter": _parameter,
-    **{f"torch.{name}": None for name in (*_STORAGES, *_TORCH_DTYPES)},
+    **{f"torch.{name}": None for name in (*STORAGE_DTYPES, *_TORCH_DTYPES)},
     "torch.storage.UntypedStorage": None,
+    # What files from before 2018 name: storages on a GPU, and classes of tensors.
+    **{f"torch.cuda.{name}": None for name in STORAGE_DTYPES if name != "UntypedStorage"},
+    **{f"torch.{name.replace('Storage', 'Tensor')}": None for name in STORAGE_DTYPES},
+    **{f"torch.cuda.{name.replace('Storage', 'Tensor')}": None for name in STORAGE_DTYPES},
 }
 
 

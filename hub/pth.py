@@ -1,8 +1,8 @@
-"""Reads `.pth` files: the zip format of PyTorch 1.6 and later, and the pickles before it.
+"""Reads `.pth` files: the zip format of PyTorch 1.6 and later, and the formats before it.
 
 Zip: `NAME/data.pkl` describes the value, `NAME/data/KEY` holds each storage, stored, not deflated.
 Before: five pickles in a row (magic, version, system, value, storage keys), then for each key its
-element count as int64 and its data. The tar archives of PyTorch before 0.1.10 are refused.
+element count as int64 and its data. The tar archives of PyTorch before 0.1.10: see `hub.pth_tar`.
 
 Pickles are interpreted by `hub.pickle_reader`, which runs nothing. Storages stay in the mapped
 file and tensors are views of it, with offsets and strides as saved, sharing memory where they did.
@@ -26,6 +26,7 @@ from hub.dtypes import BY_NAME
 from hub.errors import CorruptCheckpoint, HubError, UnsupportedFormat
 from hub.pickle_reader import MAX_PICKLE_BYTES, Pickle, read_pickle
 from hub.pickle_values import StorageRef, TensorRef
+from hub.pth_tar import is_tar, open_tar
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_VERSION = 1001
@@ -36,6 +37,11 @@ _ZIP_LOCAL_HEADER = 30
 
 class PthFile:
     """An open `.pth` file.
+
+    Args:
+        path: the file.
+        writable: arrays can be written to; what is written stays in this process, the file does
+            not change.
 
     Attributes:
         value: what was saved: dicts, lists, numbers, strings, with `TensorRef` where tensors were.
@@ -50,21 +56,25 @@ class PthFile:
     (1000,)
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, writable: bool = False) -> None:
         self.path = Path(path)
+        self._writable = writable
+        access = mmap.ACCESS_COPY if writable else mmap.ACCESS_READ
         with open(self.path, "rb") as f:
             if os.fstat(f.fileno()).st_size == 0:
                 _corrupt("it is empty")
-            self._map = memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
+            self._map = memoryview(mmap.mmap(f.fileno(), 0, access=access))
         self._typed: dict[tuple[str, str], NDArray[Any]] = {}
         with self._named():
             if self._map[:4] == b"PK\x03\x04":
                 self.value, self._storages = self._open_zip()
+            elif is_tar(self._map):
+                self.value, self._storages = open_tar(self._map)
             else:
                 self.value, self._storages = _open_legacy(self._map)
 
     def tensor(self, ref: TensorRef) -> NDArray[Any]:
-        """The array of one `TensorRef`: a read-only view of the mapped file.
+        """The array of one `TensorRef`: a view of the mapped file, read-only unless `writable`.
 
         A storage that lies unaligned for its dtype (the pre-zip format aligns nothing) is copied
         once. bfloat16 has dtype `hub.BFLOAT16`.
@@ -92,7 +102,7 @@ class PthFile:
                 )
         strides = tuple(s * dtype.itemsize for s in ref.strides)
         return np.lib.stride_tricks.as_strided(
-            flat[ref.offset :], ref.shape, strides, writeable=False
+            flat[ref.offset :], ref.shape, strides, writeable=self._writable
         )
 
     def _typed_storage(self, ref: TensorRef) -> NDArray[Any]:
@@ -136,7 +146,7 @@ class PthFile:
                 f"its data.pkl has {len(data):,} bytes; at most {MAX_PICKLE_BYTES:,} are read. "
                 "Save torch.save(model.state_dict(), PATH), without other objects."
             )
-        pickle = read_pickle(data)
+        pickle = read_pickle(data, file_bytes=len(self._map))
         storages = {}
         for storage in pickle.storages.values():
             member = by_name.get(f"{folder}data/{storage.key}")
@@ -188,8 +198,10 @@ def _open_legacy(data: memoryview) -> tuple[Any, dict[str, memoryview]]:
         )
     version = read_pickle(data, magic.end)
     if version.value != _LEGACY_VERSION:
+        # Only a number is shown: the text of a nested tuple that shares its parts has no end.
+        shown = version.value if isinstance(version.value, int) else "that is no number"
         raise UnsupportedFormat(
-            f"its torch.save format has version {str(version.value)[:20]}, expected "
+            f"its torch.save format has a version {shown}, expected "
             f"{_LEGACY_VERSION}. Save it again with a current PyTorch."
         )
     system = read_pickle(data, version.end)

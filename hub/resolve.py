@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hub.cache import Cache, cache_home, sha256_file
+from hub.cache import Cache, default_cache, offline, sha256_file
 from hub.cards import Card, CardFile, get_card
-from hub.download import Expected, Policy, download
 from hub.errors import (
     CacheError,
     DownloadError,
@@ -20,11 +17,12 @@ from hub.errors import (
     OfflineError,
     TruncatedDownload,
 )
-from hub.reach import check_reachable
+from hub.obtain import Obtainer
+from hub.policy import Expected, Policy
+from hub.project_lock import Pin, ProjectLock
+from hub.sources import Source, local_mirrors, parse_source, with_mirrors
 
 log = logging.getLogger("hub")
-# With no network, all hosts together may take this long to be found out: an answer within 10 s.
-_REACH_SECONDS = 7.0
 
 
 @dataclass(frozen=True)
@@ -53,10 +51,12 @@ def weights(card: Card | str, *, progress: bool = True) -> Path:
 def fetch(card: Card | str, *, progress: bool = True, policy: Policy | None = None) -> Weights:
     """A card's verified weights: from this distribution, the cache, or the network.
 
-    Looked for in this order: a file shipped in the distribution; the cache (`ZOO_HOME`); a file
-    put by hand at `ZOO_HOME/manual/CARD.FORMAT`; the card's addresses and mirrors. Of processes
-    that ask at once one downloads and the others wait. Where a card knows only the start of a
-    digest, the full one is recorded in `ZOO_HOME/lock.json` and required from then on.
+    Looked for in this order: a file shipped in the distribution; the cache (`ZOO_HOME`, then those
+    of `ZOO_SHARED`); a file put by hand at `ZOO_HOME/manual/CARD.FORMAT`; each address of the card
+    behind its copies in `ZOO_MIRROR`. Of processes that ask at once one downloads and the others
+    wait. Where a card knows only the start of a digest, the full one is recorded in
+    `ZOO_HOME/lock.json` and required from then on; where the project has a `zoo.lock`, its digest
+    is.
 
     Args:
         card: a card or its name.
@@ -68,6 +68,7 @@ def fetch(card: Card | str, *, progress: bool = True, policy: Policy | None = No
         DownloadError, TruncatedDownload, HashMismatch, NotWeights: no address gave the file; the
             message lists each one and what can be done by hand.
         DiskFull, CacheError: the cache cannot take it.
+        LockError: `zoo.lock` pins a digest that the card does not name any more.
         UnknownCard: no card has this name.
 
     >>> hub.fetch("resnet50.tv_in1k_v1").sha256[:8]                           # doctest: +SKIP
@@ -75,12 +76,37 @@ def fetch(card: Card | str, *, progress: bool = True, policy: Policy | None = No
     """
     if isinstance(card, str):
         card = get_card(card)
-    cache = Cache(cache_home())
-    offline = os.environ.get("ZOO_OFFLINE", "").lower() not in ("", "0", "false", "no")
-    at_hand = _packaged(card) or _cached(card, cache, repair=not offline)
+    lock = ProjectLock.find()
+    pin = lock.pins().get(card.name) if lock else None
+    if lock and pin:
+        card = _pinned(card, pin, lock)
+    found = _found(card, progress, policy or Policy())
+    if lock and not pin:
+        source = parse_source(found.file.url) if found.file.url else None
+        name = source.file_name if source else found.path.name
+        shown = source.shown if source else "this distribution"
+        lock.add(card.name, Pin(found.sha256, found.path.stat().st_size, name, shown))
+    return found
+
+
+def _pinned(card: Card, pin: Pin, lock: ProjectLock) -> Card:
+    """The card with the one file that the project has pinned."""
+    files = [
+        replace(file, sha256=pin.sha256, sha256_prefix=None, verified="full", bytes=pin.bytes)
+        for file in card.files
+        if pin.sha256.startswith(file.digest)
+    ]
+    if not files:
+        raise lock.other_digest(card.name, pin, " or ".join(file.digest for file in card.files))
+    return replace(card, files=tuple(files))
+
+
+def _found(card: Card, progress: bool, policy: Policy) -> Weights:
+    cache = default_cache()
+    at_hand = _packaged(card) or _cached(card, cache, repair=not offline())
     if at_hand:
         return at_hand
-    if offline:
+    if offline() and not any(local_mirrors(file.urls) for file in card.files):
         return _put_by_hand(card, cache) or _refuse_offline(card, cache)
     new_cache = not cache.home.exists()
     try:
@@ -89,18 +115,29 @@ def fetch(card: Card | str, *, progress: bool = True, policy: Policy | None = No
             return (
                 _cached(card, cache, repair=True)
                 or _put_by_hand(card, cache)
-                or _from_network(card, cache, progress, policy or Policy())
+                or _from_network(card, cache, progress, policy)
             )
     except BaseException:
         cache.remove_empty_folders(home_too=new_cache)
         raise
 
 
+def packaged_path(file: CardFile) -> Path | None:
+    """Where a file shipped in the distribution is; None for others."""
+    return Path(__file__).resolve().parent.parent / file.packaged if file.packaged else None
+
+
+def known_digests(card: Card, cache: Cache) -> list[str]:
+    """The full digests of a card's files, as far as the card or the cache's records know them."""
+    digests = [_expected(card, file, cache).digest for file in card.files]
+    return [digest for digest in digests if len(digest) == 64]
+
+
 def _packaged(card: Card) -> Weights | None:
     for file in card.files:
-        if file.packaged is None or file.sha256 is None:
+        path = packaged_path(file)
+        if path is None:
             continue
-        path = Path(__file__).resolve().parent.parent / file.packaged
         try:
             actual = sha256_file(path)
         except FileNotFoundError:
@@ -120,13 +157,15 @@ def _lock_key(card: Card, file: CardFile) -> str:
 
 
 def _expected(card: Card, file: CardFile, cache: Cache) -> Expected:
+    # An approximate size is right to 1%: a quarter more is another file, or one without end.
+    most = file.bytes_approx * 5 // 4 + 1_000_000 if file.bytes_approx else None
     if file.sha256 is None:
         recorded = cache.recorded(_lock_key(card, file))
         if recorded and recorded.startswith(file.digest):
             return Expected(
-                recorded, file.bytes, f"recorded in {cache.lock_file} at the first download"
+                recorded, file.bytes, f"recorded in {cache.lock_file} at the first download", most
             )
-    return Expected(file.digest, file.bytes)
+    return Expected(file.digest, file.bytes, at_most=most)
 
 
 def _cached(card: Card, cache: Cache, *, repair: bool) -> Weights | None:
@@ -164,20 +203,16 @@ def _published(card: Card, file: CardFile, cache: Cache, part: Path, digest: str
 
 
 def _from_network(card: Card, cache: Cache, progress: bool, policy: Policy) -> Weights:
-    failures: list[tuple[CardFile, str, HubError]] = []
-    deadline = time.monotonic() + _REACH_SECONDS
+    failures: list[tuple[CardFile, Source, HubError]] = []
+    obtainer = Obtainer(card.name, progress, policy)
     for file in card.files:
         expected = _expected(card, file, cache)
-        for url in file.urls:
+        for source in local_mirrors(file.urls) if offline() else with_mirrors(file.urls):
             part = cache.part(expected.digest)
             try:
-                seconds = min(policy.connect_seconds, max(0.5, deadline - time.monotonic()))
-                check_reachable(url, seconds)
-                digest = download(
-                    url, part, expected, label=card.name, progress=progress, policy=policy
-                )
+                digest = obtainer.obtain(source, part, expected)
             except (DownloadError, NotWeights) as error:
-                failures.append((file, url, error))
+                failures.append((file, source, error))
                 continue
             except PermissionError as error:
                 raise cache.unusable(error) from error
@@ -185,12 +220,14 @@ def _from_network(card: Card, cache: Cache, progress: bool, policy: Policy) -> W
     raise _failed(card, cache, failures)
 
 
-def _failed(card: Card, cache: Cache, failures: list[tuple[CardFile, str, HubError]]) -> HubError:
+def _failed(
+    card: Card, cache: Cache, failures: list[tuple[CardFile, Source, HubError]]
+) -> HubError:
     lines = [f"cannot get the weights of card {card.name}."]
-    for file, url, error in failures:
+    for file, source, error in failures:
         reason = error.reason if isinstance(error, DownloadError) else str(error)
         hand = _hand(card, file, cache)
-        lines += [f"  {url}", f"    {reason}", f"    by hand: save it as {hand}"]
+        lines += [f"  {source.shown}", f"    {reason}", f"    by hand: save it as {hand}"]
     text = "\n".join([*lines, *_ways_out(card)])
     kinds = {type(error) for _, _, error in failures}
     if kinds == {NotWeights}:
@@ -207,7 +244,10 @@ def _refuse_offline(card: Card, cache: Cache) -> Weights:
     ]
     for file in card.files:
         for url in file.urls[:1]:
-            lines += [f"  {url}", f"    by hand: save it as {_hand(card, file, cache)}"]
+            lines += [
+                f"  {parse_source(url).shown}",
+                f"    by hand: save it as {_hand(card, file, cache)}",
+            ]
     raise OfflineError("\n".join([*lines, "  or unset ZOO_OFFLINE", *_ways_out(card)]))
 
 

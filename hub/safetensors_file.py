@@ -7,7 +7,6 @@ data. A sound file's tensors tile the data exactly: no overlap, no hole, nothing
 
 from __future__ import annotations
 
-import json
 import math
 import mmap
 import os
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from hub.dtypes import BY_NAME
 from hub.errors import CorruptCheckpoint, UnsupportedFormat
+from hub.strict_json import strict_json
 
 # 100,000 tensors have headers of about 10 MB. The limit is checked before a byte of it is read.
 MAX_HEADER_BYTES = 16 << 20
@@ -36,6 +36,11 @@ class SafetensorsFile(Mapping[str, NDArray[Any]]):
     dtype, that array is a copy. bfloat16 comes with dtype `hub.BFLOAT16`. The map lives as long as
     any view; replacing the file by a rename does not disturb it, truncating it in place would.
 
+    Args:
+        path: the file.
+        writable: arrays can be written to; what is written stays in this process, the file does
+            not change. Pages that nobody writes to are shared with every process all the same.
+
     Attributes:
         path: the file.
         metadata: the header's `__metadata__`, a dict of strings.
@@ -48,13 +53,14 @@ class SafetensorsFile(Mapping[str, NDArray[Any]]):
     >>> with_weights["fc.weight"].shape                                       # doctest: +SKIP
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, writable: bool = False) -> None:
         self.path = Path(path)
+        access = mmap.ACCESS_COPY if writable else mmap.ACCESS_READ
         with open(self.path, "rb") as f:
             size = os.fstat(f.fileno()).st_size
             header, self._start = _read_header(self.path, f, size)
             # Zero-size files cannot be mapped, but a sound file has 8 bytes at least.
-            self._map = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+            self._map = mmap.mmap(f.fileno(), 0, access=access)
         self.metadata = _metadata(self.path, header.pop("__metadata__", {}))
         self._entries = {name: _entry(self.path, name, raw) for name, raw in header.items()}
         _check_tiling(self.path, self._entries, size - self._start)
@@ -104,25 +110,10 @@ def _read_header(path: Path, f: Any, size: int) -> tuple[dict[str, Any], int]:
     if not raw.startswith(b"{"):
         _corrupt(path, f"its header starts with {raw[:8]!r} instead of '{{'")
     try:
-        header = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_constant=_no_constant
-        )
-    except (ValueError, RecursionError) as error:
+        header = strict_json(raw, size)
+    except ValueError as error:
         _corrupt(path, f"its header is no valid JSON ({str(error)[:120]})")
     return header, 8 + length
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"the key {name[:80]!r} appears twice")
-        found[name] = value
-    return found
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON number")
 
 
 def _metadata(path: Path, raw: Any) -> dict[str, str]:

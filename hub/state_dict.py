@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from hub.errors import UnsupportedFormat
 from hub.pickle_values import TensorRef
 from hub.pth import PthFile
 from hub.safetensors_file import SafetensorsFile
+from hub.sharded import read_shards
 
 # Entries of a training checkpoint that hold the model, in the order in which they are looked for.
 WRAPPERS = ("state_dict", "model_state_dict", "model_state", "model", "module", "net", "weights")
@@ -21,9 +24,12 @@ _MAX_WRAPPING = 4
 
 
 def read_state_dict(
-    path: str | os.PathLike[str], *, widen_bfloat16: bool = True
+    path: str | os.PathLike[str], *, widen_bfloat16: bool = True, writable: bool = False
 ) -> dict[str, NDArray[Any]]:
-    """Read a `.safetensors` or `.pth` file, whichever its content is.
+    """Read a `.safetensors` or `.pth` file, or all that an index of shards names.
+
+    Content decides which of them it is, not the suffix. An index (`model.safetensors.index.json`)
+    is the truth about its shards, which lie beside it; see `hub.sharded`.
 
     A `.pth` may hold a state dict, or a training checkpoint around it. The rule: while the value
     has one of the entries `WRAPPERS` and that entry is a dict with a tensor in it (or in a wrapper
@@ -32,16 +38,17 @@ def read_state_dict(
     removes `module.` and the like.
 
     Args:
-        path: the file; content decides, not the suffix.
+        path: the file.
         widen_bfloat16: return bfloat16 tensors as float32 (exact, a copy); else with dtype
             `hub.BFLOAT16` and no copy.
+        writable: arrays can be written to; the file does not change (it is mapped copy-on-write).
 
     Returns:
-        read-only arrays, views of the mapped file wherever that is possible.
+        arrays, read-only unless `writable`, views of the mapped file wherever that is possible.
 
     Raises:
         NotWeights: a web page, a Git LFS pointer, JSON, or an empty file.
-        CorruptCheckpoint: cut short, damaged, or contradicting itself.
+        CorruptCheckpoint: cut short, damaged, contradicting itself, or a shard is missing.
         UnsafePickle: it would run code; nothing was run.
         UnsupportedFormat: another format, or no tensors in it.
 
@@ -50,14 +57,22 @@ def read_state_dict(
     (1000, 512)
     """
     path = Path(path)
-    if kind_of(path) == "safetensors":
-        arrays = dict(SafetensorsFile(path))
-    else:
-        file = PthFile(path)
-        arrays = {name: file.tensor(ref) for name, ref in _state_of(file.value, path).items()}
+    read = partial(_arrays, writable=writable)
+    arrays = read_shards(path, read) if kind_of(path) == "index" else dict(read(path))
     if widen_bfloat16:
         arrays = {name: _widened(array) for name, array in arrays.items()}
     return arrays
+
+
+def _arrays(path: Path, writable: bool) -> Mapping[str, NDArray[Any]]:
+    """The tensors of one file; what is not asked for of a safetensors file is not touched."""
+    kind = kind_of(path)
+    if kind == "safetensors":
+        return SafetensorsFile(path, writable=writable)
+    if kind == "index":
+        raise UnsupportedFormat(f"{path} is an index; expected a file of tensors here.")
+    file = PthFile(path, writable=writable)
+    return {name: file.tensor(ref) for name, ref in _state_of(file.value, path).items()}
 
 
 def _widened(array: NDArray[Any]) -> NDArray[Any]:

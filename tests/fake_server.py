@@ -200,9 +200,9 @@ def status(code: int, **headers: str) -> Behaviour:
     return behave
 
 
-def redirect(url: str) -> Behaviour:
+def redirect(url: str, **headers: str) -> Behaviour:
     """302 to another address."""
-    return status(302, Location=url)
+    return status(302, Location=url, **headers)
 
 
 def stall(count: int) -> Behaviour:

@@ -19,21 +19,14 @@ MAY_IMPORT = {
     "engine": {"numpy"},
     "hub": {"numpy", "requests", "tqdm", "safetensors", "yaml", "filelock", "platformdirs",
             "urllib3"},
-    "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tensorboardX", "tomli"},
-    "cli": {"zoo", "hub", "numpy", "PIL", "tqdm"},
+    "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tensorboardX", "tiktoken",
+            "tokenizers", "onnx", "onnxruntime", "tomli"},
+    "cli": {"zoo", "hub", "numpy", "PIL", "tqdm", "shtab"},
 }  # fmt: skip
 # Slow to import: only inside functions, so that no command pays for what it does not use.
-LAZY = {
-    "requests",
-    "urllib3",
-    "tqdm",
-    "matplotlib",
-    "tensorboardX",
-    "yaml",
-    "filelock",
-    "platformdirs",
-}
-LAZY_FOR_THE_CLI = {"numpy", "PIL"} | LAZY
+LAZY = {"requests", "urllib3", "tqdm", "matplotlib", "tensorboardX", "yaml", "filelock",
+        "platformdirs", "tiktoken", "tokenizers", "onnx", "onnxruntime"}  # fmt: skip
+LAZY_FOR_THE_CLI = {"numpy", "PIL", "shtab"} | LAZY
 
 # What each part of the C++ code may include, besides itself and the standard library.
 MAY_INCLUDE = {

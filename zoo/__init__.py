@@ -16,16 +16,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from zoo import data as data
     from zoo import demo as demo
+    from zoo import export as export
     from zoo import models as models
     from zoo import registry as registry
+    from zoo import text as text
     from zoo import train as train
     from zoo.errors import ArchMismatch as ArchMismatch
     from zoo.errors import ClassCountMismatch as ClassCountMismatch
+    from zoo.errors import ExportError as ExportError
     from zoo.errors import LoadError as LoadError
     from zoo.errors import NoPublishedWeights as NoPublishedWeights
     from zoo.errors import UnknownModelError as UnknownModelError
+    from zoo.errors import UnknownOption as UnknownOption
     from zoo.errors import WeightsDoNotFit as WeightsDoNotFit
     from zoo.errors import WeightsNotFound as WeightsNotFound
+    from zoo.errors import WrongTask as WrongTask
     from zoo.loading import load as load
     from zoo.registry import list_models as list_models
     from zoo.train.result import Result as Result
@@ -37,11 +42,14 @@ _HOME = {
     "zoo.errors": [
         "ArchMismatch",
         "ClassCountMismatch",
+        "ExportError",
         "LoadError",
         "NoPublishedWeights",
         "UnknownModelError",
+        "UnknownOption",
         "WeightsDoNotFit",
         "WeightsNotFound",
+        "WrongTask",
     ],
     # Not zoo.load: a module of that name would hide the function.
     "zoo.loading": ["load"],
@@ -50,7 +58,7 @@ _HOME = {
     "zoo.train.run": ["finetune", "plan", "resume"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_SUBMODULES = ("data", "demo", "models", "registry", "train")
+_SUBMODULES = ("data", "demo", "export", "models", "registry", "text", "train")
 
 __all__ = sorted((*_MODULE_OF, *_SUBMODULES))
 

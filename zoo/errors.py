@@ -37,3 +37,15 @@ class ArchMismatch(WeightsDoNotFit):
 
 class ClassCountMismatch(LoadError):
     """A trained run was asked for with another number of classes than it has."""
+
+
+class UnknownOption(LoadError):
+    """The architecture cannot be built with this option."""
+
+
+class WrongTask(LoadError):
+    """The model is for another kind of data, such as text instead of pictures."""
+
+
+class ExportError(Exception):
+    """A model cannot be written in this format; nothing was written."""

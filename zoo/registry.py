@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import hub
-from zoo.errors import UnknownModelError
+from zoo.errors import UnknownModelError, UnknownOption
 
 if TYPE_CHECKING:
-    from zoo.models.image_model import ImageModel
+    from zoo.models.zoo_model import ZooModel
 
-# Modules of zoo.models; each has VARIANTS (configurations by name) and build(variant, ...).
-FAMILIES = ("resnet",)
+# Modules of zoo.models; each has VARIANTS (configurations by name) and build(variant, ...), which
+# returns a ZooModel.
+FAMILIES = ("resnet", "vgg", "gpt")
+
+
+class Config(Protocol):
+    """What the zoo knows of a row of a family's VARIANTS, a dataclass; the rest is its own."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def task(self) -> str:
+        """What such models do: "image-classification" or "text-generation"."""
+
+    @property
+    def designed_for(self) -> str:
+        """The task of the paper, in words, such as "224x224 pixels and 1000 classes"."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +43,37 @@ class Arch:
 
     name: str  # such as "resnet50"
     family: str  # module of zoo.models that defines it
-    image_size: int  # side of the pictures it was designed for, pixels
-    num_classes: int  # of the task it was designed for
+    config: Config  # the family's row for it
 
-    def build(self, num_classes: int | None = None, **config: Any) -> ImageModel:
+    def build(self, **options: Any) -> ZooModel:
         """A randomly initialised model, in training mode.
 
         Args:
-            num_classes: outputs; None for the paper's.
-            config: what else the family's `build` takes.
+            options: keyword arguments of the family's `build`, such as num_classes.
+
+        Raises:
+            UnknownOption: the family's `build` does not take one of them.
+
+        >>> get_arch("resnet20").build(num_classes=4).get_classifier().out_features
+        4
         """
-        return import_module(f"zoo.models.{self.family}").build(self.name, num_classes, **config)
+        self.check_options(options)
+        return import_module(f"zoo.models.{self.family}").build(self.name, **options)
+
+    def check_options(self, options: Iterable[str]) -> None:
+        """Raises UnknownOption unless the family's `build` takes all these keyword arguments."""
+        signature = inspect.signature(import_module(f"zoo.models.{self.family}").build)
+        takes = []
+        for parameter in [*signature.parameters.values()][1:]:
+            if parameter.kind is parameter.VAR_KEYWORD:  # changes the row
+                takes += [field.name for field in fields(self.config)]
+            else:
+                takes.append(parameter.name)
+        for option in options:
+            if option not in takes:
+                raise UnknownOption(
+                    f"{self.name} has no option '{option}'; it takes {', '.join(takes)}"
+                )
 
 
 @cache
@@ -46,7 +82,7 @@ def archs() -> Mapping[str, Arch]:
     found: dict[str, Arch] = {}
     for family in FAMILIES:
         for name, config in import_module(f"zoo.models.{family}").VARIANTS.items():
-            found[name] = Arch(name, family, config.image_size, config.num_classes)
+            found[name] = Arch(name, family, config)
     return MappingProxyType(found)
 
 
@@ -77,22 +113,24 @@ def check_name(name: str) -> None:
     get_arch(name)
 
 
-def list_models(pattern: str = "*", pretrained: bool = False) -> list[str]:
+def list_models(pattern: str = "*", pretrained: bool = False, task: str | None = None) -> list[str]:
     """Names that `load` takes.
 
     Args:
         pattern: of names, with * and ? as in file names.
         pretrained: list the cards, that is the sets of weights, whose own name or whose
             architecture's name fits the pattern; else the architectures.
+        task: list what does this only: "image-classification" or "text-generation".
 
     >>> list_models("resnext*")
     ['resnext50_32x4d', 'resnext101_32x8d', 'resnext101_64x4d']
     """
+    wanted = [arch.name for arch in archs().values() if task in (None, arch.config.task)]
     if not pretrained:
-        return [name for name in archs() if fnmatchcase(name, pattern)]
+        return [name for name in wanted if fnmatchcase(name, pattern)]
     return [
         card.name
-        for arch in archs()
+        for arch in wanted
         for card in hub.cards_for(arch)
         if fnmatchcase(card.name, pattern) or fnmatchcase(arch, pattern)
     ]

@@ -8,10 +8,14 @@ from typing import Any
 
 from cli.errors import UsageError
 from cli.flags import add_settings, given_settings
+from cli.text_runs import add_text_settings, finetune_on_text, is_about_text, resume_on_text
 
 _DESCRIPTION = """\
 Train MODEL on the pictures under DIR, one folder per class, starting from its pretrained weights.
-The best weights go to OUT/model.safetensors, with class names and preprocessing inside."""
+The best weights go to OUT/model.safetensors, with class names and preprocessing inside.
+
+A language model (gpt2, ...) is trained on the text in DIR: a file, a folder or a pattern; plain
+text, JSONL or CSV."""
 
 _THIS_RUN = ""  # value of --resume without a folder: the one of --out
 
@@ -85,10 +89,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="first offer to move unreadable files and duplicates out of DIR; asks each time",
     )
     add_settings(parser)
+    add_text_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Start a run, or go on with one."""
+    resumed = args.out if args.resume == _THIS_RUN else args.resume
+    if is_about_text(args, resumed) and (args.data is not None or resumed is not None):
+        if resumed is not None:
+            return resume_on_text(args, resumed)
+        return finetune_on_text(args, weights=args.weights or "default")
     from zoo.train import finetune, plan, resume
 
     settings = given_settings(args)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cli.text import table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hub import Card
+    from hub.cards import CardMetric
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", metavar="NAME", help="a name from `zoo list`, or a run's folder or weights file"
     )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,42 +32,57 @@ def run(args: argparse.Namespace) -> int:
     import hub
     import zoo
 
+    row: dict[str, Any]
     if args.name in hub.load_cards():
-        lines = _card(hub.get_card(args.name))
+        card = hub.get_card(args.name)
+        lines, row = _card(card), asdict(card)
     elif Path(args.name).exists():
-        lines = _run(Path(args.name))
+        file, row = _facts_of_run(Path(args.name))
+        lines = _run(file, row)
     else:
-        lines = _arch(zoo.registry.get_arch(args.name), hub.cards_for(args.name))
-    print("\n".join(lines))
+        arch, cards = zoo.registry.get_arch(args.name), hub.cards_for(args.name)
+        lines = _arch(arch, cards)
+        row = {
+            "name": arch.name,
+            "family": arch.family,
+            "designed_for": arch.config.designed_for,
+            "weights": [asdict(card) for card in cards],
+        }
+    print(json.dumps(row, indent=2, ensure_ascii=False) if args.json else "\n".join(lines))
     return 0
 
 
 def _arch(arch: Any, cards: tuple[Card, ...]) -> list[str]:
-    lines = [
-        f"{arch.name}: family {arch.family}, made for {arch.image_size}x{arch.image_size} pixels "
-        f"and {arch.num_classes} classes"
-    ]
+    lines = [f"{arch.name}: family {arch.family}, made for {arch.config.designed_for}"]
     if not cards:
         return [*lines, "No published weights; start with --weights none."]
     rows = [
-        (card.name, f"{card.metrics[0].top1:.1f}%", "default" if card.default else "")
+        (
+            card.name,
+            card.metrics[0].value if card.metrics else "-",
+            "default" if card.default else "",
+        )
         for card in cards
     ]
-    return [*lines, "", *table(("weights", "top-1", ""), rows), "", *_card(cards[0])]
+    return [*lines, "", *table(("weights", "published result", ""), rows), "", *_card(cards[0])]
 
 
 def _card(card: Card) -> list[str]:
-    given = card.input
-    facts = [
-        ("model", card.arch),
-        ("parameters", f"{card.params:,}"),
-        ("classes", f"{card.classes.number} ({card.classes.labels})"),
-        (
-            "input",
+    facts = [("model", card.arch), ("parameters", f"{card.params:,}")]
+    if card.classes:
+        facts.append(("classes", f"{card.classes.number} ({card.classes.labels})"))
+    if card.input:
+        given = card.input
+        prepared = (
             f"shorter side to {given.resize} pixels ({given.interpolation}), central "
-            f"{given.crop}x{given.crop}",
-        ),
-        *((f"top-1 on {m.dataset}", f"{m.top1:.3f}% at {m.size} pixels") for m in card.metrics),
+            f"{given.crop}x{given.crop}"
+        )
+        facts.append(("input", prepared))
+    if card.text:
+        given_text = f"up to {card.text.context:,} of {card.text.vocabulary:,} different tokens"
+        facts.append(("input", f"{given_text} ({card.text.tokenizer} tokenizer)"))
+    facts += [
+        *((f"{_measure(m)} on {m.dataset}", _value(m)) for m in card.metrics),
         *(("file", f"{file.url or 'included: ' + str(file.packaged)}") for file in card.files),
         ("SHA-256", card.files[0].digest),
         ("licence", card.license),
@@ -72,9 +92,20 @@ def _card(card: Card) -> list[str]:
     return [card.name, *(f"  {name:<{width}}  {value}" for name, value in facts), "", card.prose]
 
 
-def _run(path: Any) -> list[str]:
+def _measure(metric: CardMetric) -> str:
+    return "perplexity" if metric.top1 is None else "top-1"
+
+
+def _value(metric: CardMetric) -> str:
+    if metric.top1 is None:
+        return f"{metric.perplexity:g}"
+    return f"{metric.top1:.3f}% at {metric.size} pixels"
+
+
+def _facts_of_run(path: Path) -> tuple[Path, dict[str, Any]]:
+    """The weights file of a run, and what it says of itself."""
     import hub
-    from zoo.loading import RUN_WEIGHTS
+    from zoo.stored import RUN_WEIGHTS
     from zoo.train.errors import NotARun
 
     file = path / RUN_WEIGHTS if path.is_dir() else path
@@ -84,17 +115,31 @@ def _run(path: Any) -> list[str]:
             f"{path}: no run. Expected the folder that `zoo finetune` wrote to, or the "
             f"{RUN_WEIGHTS} in it."
         )
-    facts: dict[str, Any] = {k: v if k == "format" else json.loads(v) for k, v in metadata.items()}
-    result, classes = facts["result"], facts["classes"]
-    rows = [
-        ("model", facts["arch"]),
-        ("started from", facts["source"]["name"]),
-        ("of SHA-256", facts["source"]["sha256"] or "-"),
-        ("classes", ", ".join(classes[:20]) + (", ..." if len(classes) > 20 else "")),
-        ("accuracy", f"{result['val_accuracy']:.2%} after epoch {result['epoch']}"),
-        ("pictures", f"{facts['data']['pictures']} ({facts['data']['fingerprint'][:16]})"),
-        ("settings", ", ".join(f"{k} {v}" for k, v in facts["recipe"].items())),
-        ("versions", ", ".join(f"{k} {v}" for k, v in facts["versions"].items())),
-    ]
+    return file, {k: v if k == "format" else json.loads(v) for k, v in metadata.items()}
+
+
+_TABLES = {"settings": "recipe", "versions": "versions"}
+
+
+def _run(file: Path, facts: dict[str, Any]) -> list[str]:
+    def listed(table: dict[str, Any]) -> str:
+        return ", ".join(f"{key} {value}" for key, value in table.items())
+
+    rows = [("model", facts["arch"])]
+    if "source" in facts:
+        rows += [("started from", facts["source"]["name"])]
+        rows += [("of SHA-256", facts["source"]["sha256"] or "-")]
+    if "classes" in facts:
+        classes = facts["classes"]
+        rows += [("classes", ", ".join(classes[:20]) + (", ..." if len(classes) > 20 else ""))]
+    result = facts.get("result", {})
+    if "val_accuracy" in result:
+        rows += [("accuracy", f"{result['val_accuracy']:.2%} after epoch {result['epoch']}")]
+    elif result:
+        rows += [("result", listed(result))]
+    data = facts.get("data", {})
+    if "pictures" in data:
+        rows += [("pictures", f"{data['pictures']} ({data['fingerprint'][:16]})")]
+    rows += [(f, listed(facts[k])) for f, k in _TABLES.items() if k in facts]
     width = max(len(name) for name, _ in rows)
     return [str(file), *(f"  {name:<{width}}  {value}" for name, value in rows)]

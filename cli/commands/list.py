@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cli.text import table
@@ -26,20 +27,30 @@ def run(args: argparse.Namespace) -> int:
     """Print the names; 1 if there are none."""
     import hub
     import zoo
+    from hub.stored import is_stored
 
+    cache = hub.default_cache()
     names = zoo.list_models(args.pattern, pretrained=args.pretrained)
+    facts = ("published result", "parameters", "download", "cached", "licence")
     if args.pretrained:
-        rows = [_of_card(hub.get_card(name)) for name in names]
-        lines = table(
-            ("weights", "top-1", "parameters", "download", "licence"),
-            [_card_cells(hub.get_card(name)) for name in names],
-        )
+        cards = [hub.get_card(name) for name in names]
+        rows = [{"name": card.name, **_facts(card, is_stored(card, cache))} for card in cards]
+        cells = [
+            (card.name, *_cells(card, row["cached"])) for card, row in zip(cards, rows, strict=True)
+        ]
+        lines = table(("weights", *facts), cells)
     else:
-        rows = [_of_arch(name, hub.cards_for(name)) for name in names]
-        lines = table(
-            ("model", "weights (the first is the default)"),
-            [(row["name"], ", ".join(row["weights"]) or "-") for row in rows],
-        )
+        rows, cells = [], []
+        for name in names:
+            # What is said of a model is true of its default weights, which come first.
+            own = hub.cards_for(name)
+            stored = bool(own) and is_stored(own[0], cache)
+            more = _facts(own[0], stored) if own else {"cached": False}
+            rows.append({"name": name, **more, "weights": [card.name for card in own]})
+            tags = [card.name.removeprefix(f"{name}.") for card in own]
+            some = _cells(own[0], stored) if own else ("-",) * len(facts)
+            cells.append((name, *some, ", ".join(tags) or "-"))
+        lines = table(("model", *facts, "MODEL.TAG of its weights (first: default)"), cells)
     if args.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     elif rows:
@@ -49,31 +60,30 @@ def run(args: argparse.Namespace) -> int:
     return 0 if rows else 1
 
 
-def _of_card(card: Card) -> dict[str, Any]:
+def _facts(card: Card, stored: bool) -> dict[str, Any]:
     return {
-        "name": card.name,
         "model": card.arch,
         "default": card.default,
-        "top1": card.metrics[0].top1,
-        "dataset": card.metrics[0].dataset,
+        "task": card.task,
+        "metrics": [_without_blanks(asdict(metric)) for metric in card.metrics],
         "parameters": card.params,
         "bytes": card.bytes,
-        "classes": card.classes.number,
+        "cached": stored,
         "license": card.license,
         "source": card.source,
     }
 
 
-def _of_arch(name: str, cards: tuple[Card, ...]) -> dict[str, Any]:
-    return {"name": name, "weights": [card.name for card in cards]}
+def _without_blanks(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
 
 
-def _card_cells(card: Card) -> tuple[str, ...]:
-    metric, download = card.metrics[0], card.files[0].url is not None
+def _cells(card: Card, stored: bool) -> tuple[str, ...]:
+    download = card.files[0].url is not None
     return (
-        card.name,
-        f"{metric.top1:.1f}% {metric.dataset}",
+        f"{card.metrics[0].value}, {card.metrics[0].dataset}" if card.metrics else "-",
         f"{card.params / 1e6:.1f} M",
         f"{card.bytes / 1e6:.1f} MB" if download else "included",
+        "yes" if stored else "-",
         card.license,
     )

@@ -6,10 +6,11 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
+import engine
 from engine import Tensor
 from engine.nn.hooks import Hook, ModuleHooks, RemovableHandle
 from engine.nn.parameter import Parameter
-from engine.nn.state import IncompatibleKeys, load_into
+from engine.nn.state import IncompatibleKeys, adoptable, check_state
 
 _Self = TypeVar("_Self", bound="Module")
 
@@ -198,13 +199,20 @@ class Module:
         """
         return {key: tensor.detach() for key, tensor in self._own_state().items()}
 
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+    def load_state_dict(
+        self, state: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
         """Copies values into the module's parameters and buffers, converting float dtypes.
 
         Args:
             state: tensors or numpy arrays by dotted name.
             strict: refuse missing and unexpected keys. Counters that old files lack
                 (`num_batches_tracked`) may be missing all the same.
+            assign: take values over as they lie in memory, without a copy, where that is possible:
+                where they have the module's dtype, are writable, dense and in order and share
+                nothing. The caller gives them away: training writes to them. Arrays of a file
+                that is mapped copy-on-write take no time and no memory until they are used.
+                Parameters are replaced by new ones, so make optimizers afterwards.
 
         Returns:
             The missing and unexpected keys (both empty when strict).
@@ -216,7 +224,16 @@ class Module:
         optional = [
             path + name for path, module in self._walk("") for name in module.optional_buffers
         ]
-        return load_into(type(self).__name__, self._own_state(), optional, state, strict)
+        own = self._own_state()
+        incompatible, values = check_state(type(self).__name__, own, optional, state, strict)
+        if assign:
+            taken = adoptable(own, values)
+            replaced = {id(own[key]): values.pop(key).detach() for key in taken}
+            self._replace_tensors(lambda tensor: replaced.get(id(tensor)))
+        with engine.no_grad():
+            for key, value in values.items():
+                own[key].copy_(value)
+        return incompatible
 
     def _own_state(self) -> dict[str, Tensor]:
         state: dict[str, Tensor] = {}
@@ -273,22 +290,30 @@ class Module:
         Args:
             target: a dtype such as engine.float64, or a device such as "cpu".
         """
-        replaced: dict[int, Tensor] = {}  # tied tensors stay tied
         is_device = isinstance(target, str) and target.split(":")[0] in ("cpu", "cuda")
+        self._replace_tensors(
+            lambda tensor: (
+                tensor.detach().to(target) if is_device or tensor.dtype.is_floating_point else None
+            )
+        )
+        return self
+
+    def _replace_tensors(self, new_value: Callable[[Tensor], Tensor | None]) -> None:
+        """Puts new tensors in the place of parameters and buffers, where new_value gives one."""
+        replaced: dict[int, Tensor] = {}  # tied tensors stay tied
         for module in self.modules():
             for name, value in list(module.__dict__.items()):
                 is_buffer = name in module._buffers and isinstance(value, Tensor)
                 if not is_buffer and not isinstance(value, Parameter):
                     continue
-                if not is_device and not value.dtype.is_floating_point:
-                    continue
                 if id(value) not in replaced:
-                    moved = value.detach().to(target)
+                    new = new_value(value)
+                    if new is None:
+                        continue
                     if isinstance(value, Parameter):
-                        moved = Parameter(moved, value.requires_grad)
-                    replaced[id(value)] = moved
+                        new = Parameter(new, value.requires_grad)
+                    replaced[id(value)] = new
                 setattr(module, name, replaced[id(value)])
-        return self
 
     def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
         """A module of the same values that shares nothing with this one: copy.deepcopy(model)."""

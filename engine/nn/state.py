@@ -1,10 +1,12 @@
-"""Loading a state dict: comparing keys and shapes first, copying only if all is well."""
+"""Loading a state dict: comparing keys and shapes first, filling only if all is well."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import engine
 from engine import Tensor
@@ -44,14 +46,14 @@ class StateDictError(RuntimeError):
         self.matched = matched
 
 
-def load_into(
+def check_state(
     model_name: str,
     own: Mapping[str, Tensor],
     optional: Iterable[str],
     given: Mapping[str, Any],
     strict: bool,
-) -> IncompatibleKeys:
-    """Copies `given` into the tensors of `own`, all of it or nothing.
+) -> tuple[IncompatibleKeys, dict[str, Tensor]]:
+    """What of `given` goes into the tensors of `own`, if it may.
 
     Args:
         model_name: for messages.
@@ -60,6 +62,9 @@ def load_into(
         given: tensors or numpy arrays by key.
         strict: refuse missing and unexpected keys. Wrong shapes, and a dict in which no key at
             all is the model's, are refused either way.
+
+    Returns:
+        The keys that are left out, and the values by key.
 
     Raises:
         StateDictError: listing every missing, unexpected and mismatched key.
@@ -80,10 +85,30 @@ def load_into(
             mismatched,
             len(values),
         )
-    with engine.no_grad():
-        for key, value in values.items():
-            own[key].copy_(value)
-    return IncompatibleKeys(missing, unexpected)
+    return IncompatibleKeys(missing, unexpected), values
+
+
+def adoptable(own: Mapping[str, Tensor], values: Mapping[str, Any]) -> set[str]:
+    """Keys whose value can be a tensor of the model as it lies, without a copy: of the model's
+    dtype, writable, dense and in order, and sharing no memory with another key's.
+
+    Args:
+        own: the model's tensors by key.
+        values: tensors or numpy arrays by key.
+    """
+    spans: list[tuple[int, int, str]] = []
+    for key, value in values.items():
+        array = value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
+        fits = engine.asarray(array).dtype == own[key].dtype
+        if fits and array.flags.c_contiguous and array.flags.writeable:
+            start = array.__array_interface__["data"][0]
+            spans.append((start, start + array.nbytes, key))
+    found, end = set(), 0
+    for start, stop, key in sorted(spans):
+        if start >= end or start == stop:
+            found.add(key)
+        end = max(end, stop)
+    return found
 
 
 def _as_tensor(key: str, value: Any) -> Tensor:

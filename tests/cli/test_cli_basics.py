@@ -9,11 +9,13 @@ import sys
 
 import pytest
 
+from cli.main import COMMANDS
+
 
 def test_help_names_every_command(zoo):
     result = zoo("--help")
     assert result.returncode == 0
-    for command in ("finetune", "evaluate", "predict", "list", "info"):
+    for command in COMMANDS:
         assert f"\n    {command}" in result.stdout
 
 
@@ -40,7 +42,7 @@ def test_help_loads_nothing_heavy(environment):
     assert result.stdout.strip() == ""
 
 
-@pytest.mark.parametrize("command", ["finetune", "evaluate", "predict", "list", "info"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_has_help(zoo, command):
     result = zoo(command, "--help")
     assert result.returncode == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hub.cards import Card, parse_card
-from hub.download import Policy
+from hub.policy import Policy
 from tests.fake_server import FakeServer
 
 FAST = Policy(connect_seconds=2, read_seconds=0.4, attempts=3, pause_seconds=0.01)
@@ -55,13 +55,18 @@ def sha256(content: bytes) -> str:
 
 
 def make_card(*files: dict[str, Any]) -> Card:
-    """A card with these file entries; `format` and `verified` are filled in."""
+    """A card with these file entries, see `card_text`."""
+    return parse_card(card_text(*files), "tiny.test")
+
+
+def card_text(*files: dict[str, Any]) -> str:
+    """Text of a card with these file entries; `format` and `verified` are filled in."""
     entries = []
     for file in files:
         full = {"format": "pth", "verified": "full" if "sha256" in file else "prefix", **file}
         pairs = [f"{k}: {list(v) if isinstance(v, tuple) else repr(v)}" for k, v in full.items()]
         entries.append("  - {" + ", ".join(pairs) + "}")
-    return parse_card(CARD.format(files="\n".join(entries)), "tiny.test")
+    return CARD.format(files="\n".join(entries))
 
 
 def files_in(folder: Path) -> list[str]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import hub
-from hub.cards import cards_folder, parse_card
+from hub.cards import (
+    Card,
+    CardClasses,
+    CardFile,
+    CardInput,
+    CardMetric,
+    CardText,
+    cards_folder,
+    parse_card,
+)
 from tests.hub.conftest import CARD
 
 SHIPPED = hub.load_cards()
@@ -27,6 +38,44 @@ def test_the_sample_is_a_card() -> None:
     card = parse_card(TEXT, "tiny.test")
     assert (card.arch, card.input.mean, card.files[0].digest) == ("tiny", (0, 0, 0), "0123abcd")
     assert (card.default, card.config, card.prose) == (False, {}, "A card.\n")
+
+
+TEXT_MODEL = """---
+name: tiny.text
+arch: tiny
+files: [{url: "https://host/w", format: safetensors, verified: prefix, sha256_prefix: "0123abcd"}]
+text: {context: 8, vocabulary: 50, tokenizer: letters}
+metrics: [{dataset: letters, perplexity: 2.5}]
+params: 1
+license: MIT
+source: https://host
+---
+A text model.
+"""
+
+
+def test_a_card_of_a_text_model_has_no_pictures_and_classes() -> None:
+    card = parse_card(TEXT_MODEL, "tiny.text")
+    assert (card.task, card.input, card.classes) == ("text-generation", None, None)
+    assert (card.text.context, card.metrics[0].value) == (8, "perplexity 2.5")
+    assert parse_card(TEXT, "tiny.test").task == "image-classification"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("text: {", "classes: {number: 2, labels: t}\ntext: {", "'text' and perplexities, or"),
+        ("perplexity: 2.5", "top1: 2.5, size: 3", "'text' and perplexities, or"),
+        ("perplexity: 2.5", "perplexity: 2.5, size: 3", "either top1 and size, or perplexity"),
+        ("perplexity: 2.5", "perplexity: 0.5", "in perplexity: a number from 1"),
+        ("context: 8", "context: 0", "in context: a whole number"),
+        ("text: {context: 8, vocabulary: 50, tokenizer: letters}", "", "'input', or 'text'"),
+    ],
+)
+def test_a_text_card_that_breaks_the_schema_is_refused(old: str, new: str, said: str) -> None:
+    assert old in TEXT_MODEL
+    with pytest.raises(hub.CardError, match=said):
+        parse_card(TEXT_MODEL.replace(old, new), "tiny.text")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +143,22 @@ def test_an_architecture_without_cards_has_none() -> None:
 
 
 def test_every_card_file_is_read() -> None:
-    assert sorted(SHIPPED) == sorted(path.stem for path in cards_folder().glob("*.md"))
+    found = {path.stem for path in cards_folder().glob("*.md")} - {"README"}
+    assert SHIPPED.keys() == found
+
+
+def test_the_page_of_the_schema_names_every_key_and_no_other() -> None:
+    page = (cards_folder() / "README.md").read_text("utf-8")
+    kinds = (Card, CardFile, CardInput, CardClasses, CardMetric, CardText)
+    keys = {f.name for kind in kinds for f in fields(kind) if "parse" in f.metadata}
+    listed = {
+        name
+        for line in page.splitlines()
+        if line.startswith("| `")
+        for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
+    assert listed == keys - {"input", "classes", "text"}
+    assert all(f"`{key}`" in page for key in keys)
 
 
 def test_every_architecture_with_cards_has_one_default() -> None:
@@ -115,7 +179,30 @@ def test_the_prose_states_the_numbers_of_the_front_matter(name: str) -> None:
     card = SHIPPED[name]
     assert f"{card.params:,}" in card.prose
     for metric in card.metrics:
-        assert f"{metric.top1:.3f}" in card.prose or f"{metric.top1:g}" in card.prose
+        value = metric.perplexity if metric.top1 is None else metric.top1
+        assert f"{value:.3f}" in card.prose or f"{value:g}" in card.prose
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_prose_says_what_of_a_digest_is_unverified(name: str) -> None:
+    card = SHIPPED[name]
+    doubtful = any(file.verified == "prefix" for file in card.files)
+    assert doubtful == ("unverified" in card.prose)
+
+
+PUBLISHED = """
+resnet18 a1 v1 | resnet34 v1 | resnet50 a1 v1 v2 | resnet101 v1 v2 | resnet152 v1 v2
+wide_resnet50_2 v1 v2 | wide_resnet101_2 v1 v2 | resnext50_32x4d v1 v2
+resnext101_32x8d v1 v2 | resnext101_64x4d v1
+vgg11 v1 | vgg13 v1 | vgg16 v1 | vgg19 v1 | vgg11_bn v1 | vgg13_bn v1 | vgg16_bn v1 | vgg19_bn v1
+"""
+
+
+def test_every_published_set_of_weights_has_a_card() -> None:
+    tags = {"a1": "a1_in1k", "v1": "tv_in1k_v1", "v2": "tv_in1k_v2"}
+    rows = [row.split() for row in PUBLISHED.replace("\n", "|").split("|") if row.split()]
+    wanted = {f"{arch}.{tags[tag]}" for arch, *given in rows for tag in given}
+    assert wanted <= SHIPPED.keys()
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -125,12 +212,14 @@ def test_torchvision_digests_start_with_the_digits_in_the_file_name(name: str) -
             assert file.digest.startswith(file.url[-12:-4])
 
 
-@pytest.mark.parametrize("name", [n for n, card in SHIPPED.items() if card.arch != "resnet20"])
+@pytest.mark.parametrize("name", [n for n, card in SHIPPED.items() if card.files[0].url])
 def test_sizes_agree_with_the_number_of_parameters(name: str) -> None:
     # float32, or float16 in torchvision's V1 files of wide networks; names and buffers on top.
     card = SHIPPED[name]
     for file in card.files:
         size = file.bytes or file.bytes_approx or 0
+        if card.text:  # constant masks on top, context x context floats for each block
+            size -= 4 * card.text.context**2 * int(re.findall(r"(\d+) blocks", card.prose)[0])
         halved = card.arch.startswith("wide") and name.endswith("v1") and file.format == "pth"
         assert 0.99 <= size / (card.params * (2 if halved else 4)) < 1.01
 
@@ -160,3 +249,9 @@ def test_every_public_name_exists_and_is_documented() -> None:
 def test_an_unknown_name_of_the_package_is_named() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'.*read_state_dict"):
         _ = hub.nothing
+
+
+def test_no_module_hides_a_public_name_of_the_package() -> None:
+    # Importing hub.x sets the attribute x of hub: a public function x would be gone.
+    modules = {path.stem for path in Path(hub.__file__).parent.glob("*.py")}
+    assert not modules & set(hub.__all__)

@@ -88,6 +88,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("fault", HOSTILE)
 def test_a_header_that_lies_is_refused(path: Path, fault: str) -> None:
+    """Field case B-07."""
     path.write_bytes(HOSTILE[fault])
     with pytest.raises(hub.HubError, match=str(path)):
         hub.SafetensorsFile(path)
@@ -110,6 +111,7 @@ def test_a_huge_header_is_refused_at_once_and_without_memory(path: Path) -> None
 
 
 def test_zero_and_scalar_shapes_are_read(path: Path) -> None:
+    """Field case B-07: sound files that look odd."""
     header = {"empty": entry("F32", [0, 3], 0, 0), "scalar": entry("F32", [], 0, 4)}
     path.write_bytes(raw_file(header, np.float32(1.5).tobytes()))
     state = hub.read_state_dict(path)

@@ -37,6 +37,7 @@ TENSOR = TensorRef(StorageRef("0", "F32", 1), "F32", 0, (1,), (1,))
 def test_what_is_no_weights_file_is_named(
     tmp_path: Path, content: bytes, error: type[hub.HubError], said: str
 ) -> None:
+    """Field case B-03: a page or a Git LFS pointer saved as weights."""
     path = tmp_path / "weights.pth"
     path.write_bytes(content)
     with pytest.raises(error, match=f"(?s){said}") as caught:
@@ -132,3 +133,41 @@ def test_prefixed_values_are_the_same_arrays() -> None:
     state = hub.read_state_dict(FIXTURES / "training.pth")
     fitted = hub.match_keys(state, ["0.weight", "0.bias", "1.weight"])
     assert fitted["0.weight"] is state["module.0.weight"]
+
+
+GPT2_NAMES = ["wte.weight", "h.0.attn.c_proj.weight"]
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer.", "module.transformer.", "model."])
+def test_gpt2_files_of_the_body_and_of_the_whole_model_fit(prefix: str) -> None:
+    state = {prefix + name: name for name in GPT2_NAMES}
+    state |= {f"{prefix}h.0.attn.bias": "mask", f"{prefix}h.0.attn.masked_bias": "-10000"}
+    fitted = hub.match_keys(state, GPT2_NAMES, key_map="hf_gpt2")
+    assert fitted == {name: name for name in GPT2_NAMES}
+
+
+def test_a_tied_output_projection_may_be_there_twice() -> None:
+    table = np.arange(6.0).reshape(3, 2)
+    state = {"lm_head.weight": table.copy(), "transformer.wte.weight": table}
+    assert list(hub.match_keys(state, GPT2_NAMES, key_map="hf_gpt2")) == GPT2_NAMES[:1]
+
+
+def test_an_output_projection_of_its_own_is_refused() -> None:
+    state = {"lm_head.weight": np.ones((3, 2)), "transformer.wte.weight": np.zeros((3, 2))}
+    with pytest.raises(hub.KeyMismatch, match="'lm_head.weight'.*does not tie them"):
+        hub.match_keys(state, GPT2_NAMES, key_map="hf_gpt2")
+
+
+def test_a_square_projection_keeps_its_values_as_stored() -> None:
+    """Field case B-10: no shape would tell that a square matrix was transposed."""
+    stored = np.random.default_rng(0).standard_normal((8, 8))
+    fitted = hub.match_keys(
+        {"transformer.h.0.attn.c_proj.weight": stored}, GPT2_NAMES, key_map="hf_gpt2"
+    )
+    assert fitted["h.0.attn.c_proj.weight"] is stored
+
+
+def test_the_layout_that_fits_most_names_is_taken() -> None:
+    state = {"transformer.wte.weight": 0, "transformer.h.0.attn.c_proj.weight": 0}
+    for layouts in (["torchvision", "hf_gpt2"], ["hf_gpt2", "torchvision"]):
+        assert list(hub.match_keys(state, GPT2_NAMES, key_map=layouts)) == GPT2_NAMES

@@ -43,9 +43,9 @@ A card for tests.
 """
 
 
-def weights_of(arch: str, classes: int, seed: int = 0) -> Arrays:
+def weights_of(arch: str, classes: int, seed: int = 0, **options: Any) -> Arrays:
     engine.manual_seed(seed)
-    model = zoo.load(arch, weights=None, num_classes=classes)
+    model = zoo.load(arch, weights=None, num_classes=classes, **options)
     return {key: value.numpy() for key, value in model.state_dict().items()}
 
 
@@ -391,9 +391,26 @@ def test_damaged_metadata_is_named(write, state: Arrays) -> None:
         zoo.load(write(state, **facts))
 
 
-def test_a_number_of_classes_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="num_classes=0"):
-        zoo.load("resnet20", weights=None, num_classes=0)
+def test_an_option_the_architecture_lacks_is_refused_before_a_download(cards: Path) -> None:
+    with pytest.raises(zoo.UnknownOption, match="resnet32 has no option 'depth'; it takes num_cl"):
+        zoo.load("resnet32", depth=3)
+
+
+def test_options_reach_the_builder(cards: Path, state: Arrays) -> None:
+    model = zoo.load("resnet20", weights=None, zero_init_residual=True)
+    assert (model.layer1[0].bn2.weight.detach().numpy() == 0).all()
+    assert same(zoo.load("resnet20", zero_init_residual=True), state)
+
+
+def test_the_config_of_a_run_builds_its_model(write, state: Arrays) -> None:
+    thin = weights_of("resnet20", 3, in_chans=1)
+    path = write(thin, **{**RUN, "config": {"num_classes": 3, "in_chans": 1}})
+    assert same(zoo.load(path), thin)
+
+
+def test_a_number_of_classes_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="num_classes=-1"):
+        zoo.load("resnet20", weights=None, num_classes=-1)
 
 
 # ---- lists -------------------------------------------------------------------------------------
@@ -401,6 +418,11 @@ def test_a_number_of_classes_below_one_is_refused() -> None:
 
 def test_list_models_by_pattern() -> None:
     assert zoo.list_models("*net5*") == ["resnet50", "wide_resnet50_2", "resnet56"]
+
+
+def test_list_models_by_task() -> None:
+    assert zoo.list_models("resnet1*", task="image-classification") == zoo.list_models("resnet1*")
+    assert zoo.list_models("resnet*", task="text-generation") == []
 
 
 def test_list_pretrained_gives_cards_default_first(cards: Path) -> None:
@@ -415,9 +437,12 @@ def test_every_card_is_of_a_known_architecture_with_its_size() -> None:
         arch = zoo.registry.get_arch(card.name)
         assert arch.name == card.arch
         with engine.nn.init.skip_random():
-            model = arch.build(**{"num_classes": card.classes.number, **card.config})
+            model = arch.build(**card.config)
         assert model.num_parameters == card.params, card.name
-        assert model.fc.out_features == card.classes.number, card.name
+        if card.classes:
+            assert model.get_classifier().out_features == card.classes.number, card.name
+        if card.text:
+            assert (model.context, model.vocab) == (card.text.context, card.text.vocabulary)
 
 
 def test_check_name_accepts_architectures_and_cards(cards: Path) -> None:

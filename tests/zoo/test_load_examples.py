@@ -9,7 +9,23 @@ import pytest
 
 import engine
 
-MODULES = ("zoo", "zoo.registry", "zoo.loading", "zoo.models.resnet")
+MODULES = (
+    "zoo",
+    "zoo.registry",
+    "zoo.loading",
+    "zoo.models.resnet",
+    "zoo.models.vgg",
+    "zoo.models.features",
+    "zoo.export",
+    "zoo.text.tokenizer_files",
+    "zoo.models.gpt",
+    "zoo.text",
+    "zoo.text.bpe",
+    "zoo.text.open",
+    "zoo.text.perplexity",
+    "zoo.train.lora",
+    "zoo.train.text_config",
+)
 
 
 def examples() -> list[doctest.DocTest]:

@@ -16,26 +16,23 @@ import pytest
 import engine
 from engine import nn
 from engine.optim import SGD
+from tests.zoo.reference.cases import BATCH, CASES, CLASSES, SEED, build
 from tests.zoo.reference.seeded import seeded_labels, seeded_pictures, seeded_state
-from zoo.models import resnet
-
-# As in make_golden.py, which this file cannot import without PyTorch.
-CASES = {"resnet18": 64, "resnet50": 64, "resnext50_32x4d": 64, "resnet20": 32}
-BATCH, CLASSES, SEED = 4, 10, 2015
+from zoo.models.image_model import ImageModel
 
 GOLDEN = np.load(Path(__file__).parent / "reference" / "golden.npz", allow_pickle=False)
 each_case = pytest.mark.parametrize("name", CASES)
 
 
-def network(name: str, dtype: engine.dtype) -> resnet.ResNet:
-    model = resnet.build(name, CLASSES).to(dtype)
+def network(name: str, dtype: engine.dtype) -> ImageModel:
+    model = build(name).to(dtype)
     shapes = {key: value.shape for key, value in model.state_dict().items()}
     model.load_state_dict(seeded_state(shapes, SEED))
     return model
 
 
 def pictures(name: str, dtype: engine.dtype) -> engine.Tensor:
-    size = CASES[name]
+    size = CASES[name].size
     return engine.asarray(seeded_pictures((BATCH, 3, size, size), SEED)).astype(dtype)
 
 
@@ -45,7 +42,7 @@ def loss_of(logits: engine.Tensor) -> engine.Tensor:
 
 
 @cache
-def first_step(name: str) -> tuple[resnet.ResNet, engine.Tensor]:
+def first_step(name: str) -> tuple[ImageModel, engine.Tensor]:
     """The float64 network after one backward pass in training mode, and its logits."""
     model = network(name, engine.float64).train()
     logits = model(pictures(name, engine.float64))
@@ -72,7 +69,7 @@ def test_logits_in_training(name: str) -> None:
     assert relative(first_step(name)[1].numpy(), GOLDEN[f"{name}/train_logits"]) < 1e-11
 
 
-@each_case
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("vgg11", "vgg16")])
 def test_running_statistics_after_a_batch(name: str) -> None:
     buffers = [
         np.linalg.norm(b.numpy())
@@ -85,11 +82,14 @@ def test_running_statistics_after_a_batch(name: str) -> None:
 @each_case
 def test_the_norm_of_every_gradient(name: str) -> None:
     norms = [np.linalg.norm(p.grad.numpy()) for p in first_step(name)[0].parameters()]
-    np.testing.assert_allclose(norms, GOLDEN[f"{name}/grad_norms"], rtol=1e-10)
+    wanted = GOLDEN[f"{name}/grad_norms"]
+    # A bias before a norm has the gradient 0, but for rounding.
+    np.testing.assert_allclose(norms, wanted, rtol=1e-10, atol=1e-12 * wanted.max())
 
 
-@each_case
-@pytest.mark.parametrize("key", ["conv1.weight", "bn1.weight", "fc.bias"])
+@pytest.mark.parametrize(
+    "name, key", [(name, key) for name, case in CASES.items() for key in case.whole_gradients]
+)
 def test_single_gradients(name: str, key: str) -> None:
     grad = dict(first_step(name)[0].named_parameters())[key].grad.numpy().ravel()[:48]
     assert relative(grad, GOLDEN[f"{name}/grad/{key}"]) < 1e-10

@@ -44,7 +44,8 @@ def empty(name: str, **config: object) -> resnet.ResNet:
 
 
 def test_every_variant_has_its_row_here() -> None:
-    assert set(ALL) == PARAMETERS.keys() | CIFAR_MILLIONS.keys() == KEYS.keys()
+    assert set(ALL) == PARAMETERS.keys() | CIFAR_MILLIONS.keys()
+    assert set(ALL) <= KEYS.keys()
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

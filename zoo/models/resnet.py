@@ -16,11 +16,11 @@ from typing import ClassVar
 
 import engine
 from engine import Tensor, nn
-from zoo.models.image_model import ImageModel
+from zoo.models.image_model import FeatureInfo, ImageConfig, ImageModel
 
 
 @dataclass(frozen=True)
-class ResNetConfig:
+class ResNetConfig(ImageConfig):
     """One row of the papers' tables."""
 
     depths: tuple[int, ...]  # blocks in each stage
@@ -29,8 +29,6 @@ class ResNetConfig:
     groups: int = 1  # of the 3x3 convolutions: ResNeXt's cardinality
     group_width: int = 64  # channels of a group, where the stage's width is 64
     small_images: bool = False  # section 4.2 of the paper: 3x3 stem, parameter-free shortcuts
-    num_classes: int = 1000  # of the task in the paper
-    image_size: int = 224  # side of its pictures, pixels
 
 
 def _small(depth: int) -> ResNetConfig:
@@ -165,7 +163,8 @@ class ResNet(ImageModel):
 
     Args:
         config: a row of VARIANTS, or one's own.
-        num_classes: outputs; None for the paper's.
+        num_classes: outputs; None for the paper's, 0 for no last layer: then the outputs are the
+            last maps' means.
         in_chans: channels of the pictures.
         zero_init_residual: start each block as the identity: the weight of its last norm is 0
             (Goyal et al., arXiv:1706.02677, section 5.1).
@@ -177,7 +176,12 @@ class ResNet(ImageModel):
     (1, 10)
     """
 
+    key_maps: ClassVar[tuple[str, ...]] = ("torchvision",)
+    input_name: ClassVar[str] = "conv1"
     classifier_name: ClassVar[str] = "fc"
+    head_name: ClassVar[str] = "fc"
+
+    fc: nn.Linear | nn.Identity
 
     def __init__(
         self,
@@ -187,7 +191,7 @@ class ResNet(ImageModel):
         zero_init_residual: bool = False,
     ) -> None:
         super().__init__()
-        self.config = config
+        self.config: ResNetConfig = config
         channels = config.widths[0]
         if config.small_images:
             self.conv1 = _conv3x3(in_chans, channels)
@@ -199,7 +203,8 @@ class ResNet(ImageModel):
             out_channels = config.widths[i] * (4 if config.bottleneck else 1)
             setattr(self, name, self._stage(i, channels, out_channels))
             channels = out_channels
-        self.fc = nn.Linear(channels, config.num_classes if num_classes is None else num_classes)
+        self.num_features = self.head_features = channels
+        self.reset_classifier(config.num_classes if num_classes is None else num_classes)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
@@ -227,20 +232,33 @@ class ResNet(ImageModel):
         width = config.widths[index] * config.group_width // 64 * config.groups
         return Bottleneck(in_channels, width, out_channels, stride, config.groups, downsample)
 
-    def forward_features(self, x: Tensor) -> Tensor:
+    @property
+    def feature_info(self) -> tuple[FeatureInfo, ...]:
+        """The stem's maps, before its max-pool, and each stage's."""
+        config = self.config
+        first = 1 if config.small_images else 2  # stride of the stem's convolution
+        widths = [width * (4 if config.bottleneck else 1) for width in config.widths]
+        strides = [first * first * 2**i for i in range(len(widths))]
+        stem = FeatureInfo("bn1", config.widths[0], first)
+        return (stem, *map(FeatureInfo, self.stages, widths, strides))
+
+    def forward_features(self, x: Tensor, taps: list[Tensor] | None = None) -> Tensor:
         """The last stage's maps: (N, in_chans, H, W) -> (N, C, H / 32, W / 32), or
-        H / 4 and W / 4 for the small-image networks; sizes round up."""
+        H / 4 and W / 4 for the small-image networks; sizes round up. See ImageModel."""
         x = self.conv1(x, self.bn1, relu=True)
+        if taps is not None:
+            taps.append(x)
         if not self.config.small_images:
             x = nn.functional.max_pool2d(x, 3, stride=2, padding=1)
         for name in self.stages:
             x = getattr(self, name)(x)
+            if taps is not None:
+                taps.append(x)
         return x
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.forward_features(x)  # (N, C, h, w)
-        x = nn.functional.adaptive_avg_pool2d(x, 1).flatten(1)  # (N, C)
-        return self.fc(x)
+    def forward_head(self, maps: Tensor) -> Tensor:
+        """(N, C, h, w) maps of the last stage -> (N, num_classes)."""
+        return self.fc(nn.functional.adaptive_avg_pool2d(maps, 1).flatten(1))
 
 
 def build(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import hub
 import zoo
 from zoo.data import Audit, ImageSet, Loader
+from zoo.models.image_model import expect_images
 from zoo.report import sections
 from zoo.report.charts import percent
 from zoo.report.gradcam import grad_cam
@@ -61,7 +62,7 @@ def write_report(
     from tqdm import tqdm
 
     record = Record.read(folder)
-    model = zoo.load(folder)
+    model = expect_images(zoo.load(folder))
     disable = None if show_progress else True
     bar = tqdm(total=len(val), desc="report", unit=" images", leave=False, disable=disable)
     with Loader(val, model.preprocessing, batch_size, threads=threads) as loader, bar:

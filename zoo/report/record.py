@@ -12,7 +12,8 @@ from typing import Any
 
 import hub
 import zoo
-from zoo.loading import RUN_WEIGHTS
+from zoo import demo
+from zoo.stored import RUN_WEIGHTS
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig
 from zoo.train.errors import NotARun, quoted

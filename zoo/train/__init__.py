@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from zoo.train.run import finetune, plan, resume, write_page
     from zoo.train.task import Task
     from zoo.train.tensorboard import TensorBoard
+    from zoo.train.text_config import TextConfig
+    from zoo.train.text_run import finetune_text, resume_text
     from zoo.train.trainer import Trainer
 
 _HOMES = {
@@ -34,15 +36,18 @@ _HOMES = {
     "Summary": "report",
     "Task": "task",
     "TensorBoard": "tensorboard",
+    "TextConfig": "text_config",
     "TrainConfig": "config",
     "TrainError": "errors",
     "Trainer": "trainer",
     "embed": "predictions",
     "evaluate": "inference",
     "finetune": "run",
+    "finetune_text": "text_run",
     "plan": "run",
     "predict": "predictions",
     "resume": "run",
+    "resume_text": "text_run",
     "write_page": "run",
 }
 
@@ -56,15 +61,18 @@ __all__ = [
     "Summary",
     "Task",
     "TensorBoard",
+    "TextConfig",
     "TrainConfig",
     "TrainError",
     "Trainer",
     "embed",
     "evaluate",
     "finetune",
+    "finetune_text",
     "plan",
     "predict",
     "resume",
+    "resume_text",
     "write_page",
 ]
 

@@ -10,7 +10,8 @@ import zoo
 from zoo import demo
 from zoo.data import Audit, ImageSet, Loader, prepare_evaluation
 from zoo.data.errors import listed
-from zoo.loading import RUN_WEIGHTS
+from zoo.models.image_model import expect_images
+from zoo.stored import RUN_WEIGHTS
 from zoo.train.errors import DataChanged, NotARun
 from zoo.train.inference import evaluate
 from zoo.train.report import class_table
@@ -86,7 +87,7 @@ def open_model(run: str, *, threads: int | None = None) -> ImageModel:
     if threads is not None:
         engine.set_num_threads(threads)
     try:
-        return zoo.load(run)
+        return expect_images(zoo.load(run))
     except zoo.UnknownModelError as error:
         raise NotARun(
             f"{run}: no such run. Expected the folder that `zoo finetune` wrote to, the "

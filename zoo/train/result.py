@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import zoo
-from zoo.loading import RUN_WEIGHTS
+from zoo.stored import RUN_WEIGHTS
 from zoo.train.report import REPORT, Summary
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Result:
     @cached_property
     def model(self) -> ImageModel:
         """The model with the kept weights, in inference mode; loaded when first asked for."""
-        return zoo.load(self.path)
+        from zoo.models.image_model import expect_images
+
+        return expect_images(zoo.load(self.path))
 
     def predict(self, images: Any, **options: Any) -> Any:
         """What the kept weights say of pictures; see `ImageModel.predict`."""

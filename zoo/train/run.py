@@ -17,8 +17,9 @@ import hub
 import zoo
 from zoo import demo
 from zoo.data import Fold, PreparedFolder, Preprocessing, prepare_folder
-from zoo.loading import RUN_WEIGHTS
+from zoo.models.image_model import expect_images
 from zoo.report.record import Record
+from zoo.stored import RUN_WEIGHTS
 from zoo.train.budget import within_budget
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig
@@ -217,7 +218,7 @@ def resume(
     config = _agreed(TrainConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
     if config.threads:
         engine.set_num_threads(config.threads)
-    network = zoo.load(origin["model"], None, len(origin["classes"]))
+    network = expect_images(zoo.load(origin["model"], None, len(origin["classes"])))
     network.classes = tuple(origin["classes"])
     network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
@@ -237,7 +238,7 @@ def resume(
 def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
     """The network with a last layer for `classes` classes."""
     engine.manual_seed(seed)  # of the values that no weights set
-    return zoo.load(model, weights, classes)
+    return expect_images(zoo.load(model, weights, classes))
 
 
 def _prepare(data: str, config: TrainConfig, strict: bool, show_progress: bool) -> PreparedFolder:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import engine
 from engine.optim import Scheduler, clip_grad_norm_
-from zoo.loading import RUN_WEIGHTS
+from zoo.stored import RUN_WEIGHTS
 from zoo.train.average import WeightAverage, full_state, replaced_state
 from zoo.train.callbacks import Callback, LogCallback, Terminal
 from zoo.train.checkpoint import Checkpoint, Checkpoints

@@ -12,28 +12,34 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch.nn import functional as F
 
-from tests.zoo.reference import seeded, torch_resnet
+from tests.zoo.reference import seeded, torch_resnet, torch_vgg
+from tests.zoo.reference.cases import BATCH, CASES, CLASSES, SEED, THIN, Case
 
 HERE = Path(__file__).parent
-# name: side of the pictures, pixels
-CASES = {"resnet18": 64, "resnet50": 64, "resnext50_32x4d": 64, "resnet20": 32}
-BATCH, CLASSES, SEED = 4, 10, 2015
-WHOLE_GRADIENTS = ("conv1.weight", "bn1.weight", "fc.bias")  # the first 48 numbers of each
-LISTED_IN_FULL = ("resnet18", "resnet50", "resnet20")
+LISTED_IN_FULL = ("resnet18", "resnet50", "resnet20", "vgg11", "vgg16_bn")
 
 
-def results(name: str, size: int) -> dict[str, np.ndarray]:
+def network(name: str, num_classes: int | None = None, **config: Any) -> torch.nn.Module:
+    """The reference network of that name."""
+    if name in torch_vgg.NAMES:
+        return torch_vgg.build(name, num_classes or 1000, **config)
+    return torch_resnet.build(name, num_classes, **config)
+
+
+def results(name: str, case: Case) -> dict[str, np.ndarray]:
     """What a seeded network says in both modes, its gradients, and its losses while training."""
-    net = torch_resnet.build(name, CLASSES, torch.float64)
+    widths = THIN if name in torch_vgg.NAMES else {}
+    net = network(name, CLASSES, dtype=torch.float64, **widths)
     shapes = {key: tuple(value.shape) for key, value in net.state_dict().items()}
     state = seeded.seeded_state(shapes, SEED)
     net.load_state_dict({key: torch.from_numpy(value) for key, value in state.items()})
-    x = torch.from_numpy(seeded.seeded_pictures((BATCH, 3, size, size), SEED)).double()
+    x = torch.from_numpy(seeded.seeded_pictures((BATCH, 3, case.size, case.size), SEED)).double()
     target = torch.from_numpy(seeded.seeded_labels(BATCH, CLASSES, SEED))
     found = {"eval_logits": net.eval()(x)}
     optimizer = torch.optim.SGD(
@@ -51,10 +57,10 @@ def results(name: str, size: int) -> dict[str, np.ndarray]:
             found["train_logits"] = logits
             grads = {key: p.grad for key, p in net.named_parameters()}
             found["grad_norms"] = torch.stack([g.norm() for g in grads.values()])
-            for key in WHOLE_GRADIENTS:
+            for key in case.whole_gradients:
                 found[f"grad/{key}"] = grads[key].flatten()[:48].clone()
             buffers = [b for key, b in net.named_buffers() if not key.endswith("tracked")]
-            found["buffer_norms"] = torch.stack([b.norm() for b in buffers])
+            found["buffer_norms"] = torch.tensor([b.norm() for b in buffers], dtype=torch.float64)
         optimizer.step()
     found["losses"] = torch.stack(losses)
     return {f"{name}/{key}": value.detach().numpy() for key, value in found.items()}
@@ -64,7 +70,7 @@ def described(name: str) -> dict[str, object]:
     """Keys, shapes and dtypes of a state dict: all of them, or their number and digest."""
     lines = []
     with torch.device("meta"):
-        state = torch_resnet.build(name).state_dict()
+        state = network(name).state_dict()
     for key, value in state.items():
         lines.append(f"{key} {tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}")
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
@@ -73,11 +79,12 @@ def described(name: str) -> dict[str, object]:
 
 
 def main() -> None:
-    keys = {name: described(name) for name in (*torch_resnet.IMAGENET, *torch_resnet.CIFAR)}
+    names = [*torch_resnet.IMAGENET, *torch_resnet.CIFAR, *torch_vgg.NAMES]
+    keys = {name: described(name) for name in names}
     (HERE / "state_dict_keys.json").write_text(json.dumps(keys, indent=1) + "\n")
     arrays: dict[str, np.ndarray] = {}
-    for name, size in CASES.items():
-        arrays |= results(name, size)
+    for name, case in CASES.items():
+        arrays |= results(name, case)
     np.savez_compressed(HERE / "golden.npz", **arrays)
 
 
