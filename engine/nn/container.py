@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine import Tensor
+from engine.nn.chain import run_chain
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 
@@ -46,7 +47,8 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Modules one after the other: y = m2(m1(m0(x))).
+    """Modules one after the other: y = m2(m1(m0(x))). A batch norm and a ReLU behind a convolution
+    are computed while it writes, unless one of them has hooks.
 
     >>> model = Sequential(Linear(3, 4), ReLU())
     >>> model(engine.ones((2, 3))).shape
@@ -57,9 +59,7 @@ class Sequential(_Numbered):
         super().__init__(modules)
 
     def forward(self, x: Any) -> Any:
-        for module in self.children():
-            x = module(x)
-        return x
+        return run_chain(self.children(), x)
 
 
 class ModuleList(_Numbered):

@@ -93,26 +93,22 @@ class Conv2d(Module):
         window = self.stride, self.padding, self.dilation, self.groups
         if norm is None:
             return F.conv2d(x, self.weight, self.bias, *window, residual=residual, relu=relu)
-        if (
-            norm.training
-            or norm.running_mean is None
-            or norm._hooks is not None
-            or self.padding == "same"
-        ):
+        mean, var = norm.running_mean, norm.running_var
+        fixed = not norm.training and norm._hooks is None
+        if not fixed or mean is None or var is None or isinstance(self.padding, str):
             return norm(F.conv2d(x, self.weight, self.bias, *window), residual, relu)
-        padding = (0, 0) if self.padding == "valid" else self.padding
         return _C._conv2d_norm(
             x,
             self.weight,
             self.bias,
             self.stride,
-            padding,
+            self.padding,
             self.dilation,
             self.groups,
             norm.weight,
             norm.bias,
-            norm.running_mean,
-            norm.running_var,
+            mean,
+            var,
             norm.eps,
             residual,
             relu,

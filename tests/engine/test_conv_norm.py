@@ -87,3 +87,39 @@ def test_a_norm_of_other_channels_is_refused():
         conv(engine.randn((1, 16, 6, 6)), nn.BatchNorm2d(7).eval())
     with pytest.raises(ValueError, match=r"residual of the result's shape \(1, 48, 6, 6\)"):
         conv(engine.randn((1, 16, 6, 6)), residual=engine.ones((1, 48, 6, 5)))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_sequence_gives_what_its_modules_give_one_by_one(training):
+    engine.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.BatchNorm2d(8), nn.ReLU(),
+        nn.Conv2d(8, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 1), nn.MaxPool2d(2), nn.ReLU(),
+    ).train(training)  # fmt: skip
+    x = engine.randn((2, 3, 9, 9))
+    state = {name: t.clone() for name, t in model.state_dict().items()}
+    y = x
+    for module in model:
+        y = module(y)
+    y.sum().backward()
+    wanted = [y.detach().numpy(), *(p.grad.numpy() for p in model.parameters())]
+    model.zero_grad()
+    model.load_state_dict(state)
+    y = model(x)
+    y.sum().backward()
+    got = [y.detach().numpy(), *(p.grad.numpy() for p in model.parameters())]
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_a_hook_inside_a_sequence_sees_what_its_module_gives():
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU()).eval()
+    x = engine.randn((1, 3, 5, 5))
+    with engine.no_grad():
+        wanted = model(x).numpy()
+        for module in model:
+            seen = []
+            handle = module.register_forward_hook(lambda m, args, y, seen=seen: seen.append(y))
+            np.testing.assert_allclose(model(x).numpy(), wanted, rtol=1e-5, atol=1e-6)
+            handle.remove()
+            assert len(seen) == 1 and seen[0].shape == (1, 8, 3, 3)

@@ -81,16 +81,6 @@ class PadShortcut(nn.Module):
         return f"new_channels={self.new_channels}, stride={self.stride}"
 
 
-class Projection(nn.Sequential):
-    """Option B: bn(conv1x1(x)) of every stride-th pixel."""
-
-    def __init__(self, in_channels: int, out_channels: int, stride: int) -> None:
-        super().__init__(_conv1x1(in_channels, out_channels, stride), nn.BatchNorm2d(out_channels))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self[0](x, self[1])
-
-
 class BasicBlock(nn.Module):
     """y = relu(x' + bn(conv3x3(relu(bn(conv3x3(x)))))), x' the shortcut.
 
@@ -226,7 +216,9 @@ class ResNet(ImageModel):
             if config.small_images:
                 downsample = PadShortcut(out_channels - in_channels, stride)
             else:
-                downsample = Projection(in_channels, out_channels, stride)
+                downsample = nn.Sequential(
+                    _conv1x1(in_channels, out_channels, stride), nn.BatchNorm2d(out_channels)
+                )
         if not config.bottleneck:
             return BasicBlock(in_channels, out_channels, stride, downsample)
         width = config.widths[index] * config.group_width // 64 * config.groups

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from engine import Tensor, nn
+from engine.nn.chain import run_chain
 from zoo.models.image_model import FeatureInfo, ImageConfig, ImageModel
 
 _POOLED = 7  # side of the maps that the fully connected layers see, pixels
@@ -128,13 +129,16 @@ class VGG(ImageModel):
                 f"vgg: pictures of {x.shape[-2]}x{x.shape[-1]} pixels; expected {least} or more of "
                 "each, since every stage halves them"
             )
+        if taps is None:
+            return self.features(x)
+        stage: list[nn.Module] = []
         for layer in self.features:
-            if taps is not None and isinstance(layer, nn.MaxPool2d):
+            if isinstance(layer, nn.MaxPool2d):
+                x = run_chain(stage, x)
                 taps.append(x)  # (N, C, H, W), halved next
-            if isinstance(layer, nn.BatchNorm2d):
-                x = layer(x, relu=True)  # in one pass over memory
-            elif not (isinstance(layer, nn.ReLU) and self.config.batch_norm):
-                x = layer(x)
+                stage = []
+            stage.append(layer)
+        x = run_chain(stage, x)
         if taps is not None:
             taps.append(x)
         return x

@@ -12,7 +12,6 @@ from typing import Any
 
 import hub
 import zoo
-from zoo import demo
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig
