@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from hub.atomic import disk_full_named, no_room
 from hub.content import SNIFF_BYTES, refuse_other_content
 from hub.errors import DiskFull, DownloadError, HashMismatch, TruncatedDownload
+from hub.patience import session_with_deadline
 from hub.policy import Expected, Pace, Policy
 from hub.reply import Reply, short_reason
 from hub.sources import hf_endpoint, token_for, without_secrets
@@ -77,10 +78,9 @@ def download(
         NotWeights: a web page, Git LFS pointer or the like; not written anywhere.
         DiskFull: no room; what was written is removed.
     """
-    import requests
-
-    transfer = _Transfer(url, part, expected, label, progress, policy or Policy())
-    with requests.Session() as session:
+    policy = policy or Policy()
+    transfer = _Transfer(url, part, expected, label, progress, policy)
+    with session_with_deadline(2 * policy.read_seconds) as session:
         # Compressed replies would make lengths and ranges mean something else.
         session.headers.update({"Accept-Encoding": "identity", "User-Agent": "zoo-hub"})
         return transfer.run(session)

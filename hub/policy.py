@@ -12,7 +12,7 @@ class Policy:
 
     Attributes:
         connect_seconds: until a server must have been reached, name look-up included.
-        read_seconds: longest silence of a server.
+        read_seconds: longest silence of a server; half of what its headers may take in all.
         least_rate: bytes a second below which a server that trickles counts as silent; measured
             over four times `read_seconds`.
         attempts: attempts in a row that bring next to nothing before it gives up.

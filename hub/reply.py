@@ -52,10 +52,9 @@ class Reply:
     def chunks(self) -> Iterator[bytes]:
         """The body as the file's bytes, in pieces as they arrive."""
         # read1 hands over what has arrived; read would drop it if the connection breaks before the
-        # chunk is full. urllib3 before 2 has read only.
-        raw = self._response.raw
-        read = getattr(raw, "read1", raw.read)
-        while chunk := read(_CHUNK_BYTES, decode_content=self.encoded):
+        # chunk is full, and wait for ever on a server that trickles.
+        read1 = self._response.raw.read1
+        while chunk := read1(_CHUNK_BYTES, decode_content=self.encoded):
             yield chunk
 
     def announced_sha256(self) -> str | None:

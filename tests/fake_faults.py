@@ -104,6 +104,18 @@ def trickle(handler: Any, body: bytes) -> None:
             break
 
 
+def dripping(first: bytes, more: bytes) -> Behaviour:
+    """Some bytes, then others again and again, so that it is never silent and never done."""
+
+    def behave(handler: Any, body: bytes) -> None:
+        handler.wfile.write(first)
+        while not handler.server.fake.closing.wait(0.02):
+            handler.wfile.write(more)
+            handler.wfile.flush()
+
+    return behave
+
+
 def reset(handler: Any, body: bytes) -> None:
     """Half of the body, then the connection is torn down."""
     handler.head(200, len(body))
@@ -150,6 +162,8 @@ FAULTS: dict[str, Behaviour] = {
     "too many headers": raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 500 + b"\r\n{body}"),
     "short body": short(50_000, ranges=False),
     "connection reset": reset,
+    "100 Continue without end": dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "headers that drip": dripping(b"HTTP/1.1 200 OK\r\nX: ", b"x"),
     "silent from the start": lambda handler, body: handler.server.fake.closing.wait(30),
     "silent behind the headers": stall(0),
     "silent half-way": stall(50_000),

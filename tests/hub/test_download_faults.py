@@ -35,6 +35,8 @@ OUTCOMES: dict[str, tuple[object, object]] = {
     "too many headers": ("whole", BROKEN),
     "short body": ("whole", SHORT),
     "connection reset": ("whole", SHORT),
+    "100 Continue without end": ("whole", BROKEN),
+    "headers that drip": ("whole", SHORT),
     "silent from the start": ("whole", BROKEN),
     "silent behind the headers": ("whole", BROKEN),
     "silent half-way": ("whole", "whole"),

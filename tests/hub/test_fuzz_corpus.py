@@ -27,7 +27,8 @@ def test_an_input_of_the_corpus_is_read_or_refused(target: str, path: Path) -> N
 @pytest.mark.parametrize("target", TARGETS)
 def test_changed_inputs_are_read_or_refused(target: str) -> None:
     dice = random.Random(0)
-    seeds = [path.read_bytes() for path in corpus(target)]
+    # What fuzzing found is broken already; changes of sound files get further.
+    seeds = [p.read_bytes() for p in corpus(target) if not p.name.startswith("fuzz-")]
     outcomes = {check(target, changed(dice, seeds), memory=False) for _ in range(_CHANGES)}
     # Some must get as far as the checks of the content, or this tests nothing.
     assert len(outcomes) > 1
