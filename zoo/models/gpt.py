@@ -301,6 +301,8 @@ class GPT(TextModel):
             raise ContextTooLong(before + t, room)
         if cache is not None:
             pads = cache.pads
+        elif pads is not None and not any(pads):
+            pads = None
         x = self.wte(tokens) + self.wpe(_positions(before, t, pads))  # (B, T, C)
         x = F.dropout(x, self.config.dropout, self.training)
         mask = _mask(before, t, pads)
