@@ -51,6 +51,7 @@ def text_of(model: gpt.GPT, prompt: str = "Hello", **settings: Any) -> str:
 def test_with_and_without_cache_the_text_is_the_same(
     model: gpt.GPT, temperature: float, window: bool
 ) -> None:
+    """Field case D-02: up to the limit of the context, and past it with a window."""
     settings = {
         "temperature": temperature,
         "window": window,
@@ -82,6 +83,7 @@ def test_greedy_text_is_the_reference_s() -> None:
 
 
 def test_a_text_is_the_same_in_a_batch_and_alone(model: gpt.GPT) -> None:
+    """Field case D-03."""
     prompts = ["Hi", "A longer prompt", "é"]
     together = model.complete(prompts, temperature=0, max_tokens=15)
     for prompt, found in zip(prompts, together, strict=True):
@@ -140,6 +142,7 @@ def test_a_processor_can_forbid(model: gpt.GPT) -> None:
 
 
 def test_a_prompt_that_does_not_fit_is_refused_at_once(model: gpt.GPT) -> None:
+    """Field case D-02."""
     with pytest.raises(ContextTooLong, match="has 65 tokens.* at most 64"):
         model.generate("x" * 45, max_tokens=20)
     with pytest.raises(ContextTooLong, match="has 71 tokens.* at most 64"):
