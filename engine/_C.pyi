@@ -3,233 +3,16 @@
 """
 The native tensor and autograd engine.
 """
-
 from __future__ import annotations
 import builtins
 import collections.abc
 import numpy
 import typing
-
-__all__: list[str] = [
-    "AutogradError",
-    "Device",
-    "Generator",
-    "Node",
-    "Tensor",
-    "abs",
-    "acos",
-    "acosh",
-    "adamw_step",
-    "adaptive_avg_pool2d",
-    "add",
-    "all",
-    "any",
-    "arange",
-    "argmax",
-    "argmin",
-    "argsort",
-    "asarray",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "avg_pool2d",
-    "batch_norm",
-    "bernoulli",
-    "bfloat16",
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "bool",
-    "broadcast_to",
-    "ceil",
-    "celu",
-    "clip",
-    "complex128",
-    "complex64",
-    "concat",
-    "conj",
-    "conv2d",
-    "conv_transpose2d",
-    "copysign",
-    "cos",
-    "cosh",
-    "cpu_isa",
-    "cross_entropy",
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "digamma",
-    "divide",
-    "dropout",
-    "dtype",
-    "dtype_named",
-    "elu",
-    "embedding",
-    "empty",
-    "empty_cache",
-    "empty_like",
-    "equal",
-    "erf",
-    "erfc",
-    "erfinv",
-    "exp",
-    "exp2",
-    "expand_dims",
-    "expm1",
-    "eye",
-    "flip",
-    "float16",
-    "float32",
-    "float64",
-    "floor",
-    "floor_divide",
-    "from_dlpack",
-    "from_numpy",
-    "full",
-    "full_like",
-    "gather",
-    "gcd",
-    "gelu",
-    "gelu_tanh",
-    "get_conv_algorithm",
-    "get_num_threads",
-    "get_rng_state",
-    "grad_norm",
-    "greater",
-    "greater_equal",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hypot",
-    "i0",
-    "i1",
-    "imag",
-    "int16",
-    "int32",
-    "int64",
-    "int8",
-    "is_grad_enabled",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "layer_norm",
-    "lcm",
-    "leaky_relu",
-    "less",
-    "less_equal",
-    "lgamma",
-    "linear",
-    "linear_scan",
-    "linspace",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "log_softmax",
-    "logaddexp",
-    "logcumsumexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "logit",
-    "logsigmoid",
-    "manual_seed",
-    "matmul",
-    "max",
-    "max_pool2d",
-    "maximum",
-    "mean",
-    "memory_stats",
-    "min",
-    "minimum",
-    "mish",
-    "multiply",
-    "negative",
-    "nonzero",
-    "normal_",
-    "normalize_images",
-    "not_equal",
-    "ones",
-    "ones_like",
-    "permute_dims",
-    "polygamma",
-    "pow",
-    "prod",
-    "promote_types",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-    "real",
-    "reciprocal",
-    "relu",
-    "relu6",
-    "remainder",
-    "reset_peak_memory_stats",
-    "reshape",
-    "round",
-    "rsqrt",
-    "scale_grads",
-    "scatter",
-    "scatter_add",
-    "selu",
-    "set_conv_algorithm",
-    "set_grad_enabled",
-    "set_num_threads",
-    "set_rng_state",
-    "sgd_step",
-    "sigmoid",
-    "sign",
-    "signbit",
-    "silu",
-    "sin",
-    "sinc",
-    "sinh",
-    "softmax",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "sort",
-    "sqrt",
-    "square",
-    "squeeze",
-    "stack",
-    "std",
-    "subtract",
-    "sum",
-    "swapaxes",
-    "take",
-    "tan",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "trunc",
-    "trunc_normal_",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint8",
-    "uniform_",
-    "var",
-    "where",
-    "xlogy",
-    "zeros",
-    "zeros_like",
-]
-
+__all__: list[str] = ['AutogradError', 'Device', 'Generator', 'Node', 'Tensor', 'abs', 'acos', 'acosh', 'adamw_step', 'adaptive_avg_pool2d', 'add', 'all', 'any', 'arange', 'argmax', 'argmin', 'argsort', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'avg_pool2d', 'batch_norm', 'bernoulli', 'bfloat16', 'bitwise_and', 'bitwise_left_shift', 'bitwise_or', 'bitwise_right_shift', 'bitwise_xor', 'bool', 'broadcast_to', 'ceil', 'celu', 'clip', 'complex128', 'complex64', 'concat', 'conj', 'conv2d', 'conv_transpose2d', 'copysign', 'cos', 'cosh', 'cpu_isa', 'cross_entropy', 'cummax', 'cummin', 'cumprod', 'cumsum', 'diagonal', 'digamma', 'divide', 'dropout', 'dtype', 'dtype_named', 'elu', 'embedding', 'empty', 'empty_cache', 'empty_like', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'exp2', 'expand_dims', 'expm1', 'eye', 'flip', 'float16', 'float32', 'float64', 'floor', 'floor_divide', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'gather', 'gcd', 'gelu', 'gelu_tanh', 'get_conv_algorithm', 'get_num_threads', 'get_rng_state', 'grad_norm', 'greater', 'greater_equal', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'hypot', 'i0', 'i1', 'imag', 'int16', 'int32', 'int64', 'int8', 'is_grad_enabled', 'isfinite', 'isinf', 'isnan', 'layer_norm', 'lcm', 'leaky_relu', 'less', 'less_equal', 'lgamma', 'linear', 'linear_scan', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logit', 'logsigmoid', 'manual_seed', 'matmul', 'max', 'max_pool2d', 'maximum', 'mean', 'memory_stats', 'min', 'minimum', 'mish', 'multiply', 'negative', 'nonzero', 'normal_', 'normalize_images', 'not_equal', 'ones', 'ones_like', 'permute_dims', 'polygamma', 'pow', 'prod', 'promote_types', 'rand', 'randint', 'randn', 'randperm', 'real', 'reciprocal', 'relu', 'relu6', 'remainder', 'reset_peak_memory_stats', 'reshape', 'round', 'rsqrt', 'scale_grads', 'scatter', 'scatter_add', 'selu', 'set_conv_algorithm', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'sgd_step', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinc', 'sinh', 'softmax', 'softplus', 'softshrink', 'softsign', 'sort', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'subtract', 'sum', 'swapaxes', 'take', 'tan', 'tanh', 'tanhshrink', 'threshold', 'trunc', 'trunc_normal_', 'uint16', 'uint32', 'uint64', 'uint8', 'uniform_', 'var', 'where', 'xlogy', 'zeros', 'zeros_like']
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
     """
-
 class dtype:
     """
     The type of a tensor's elements, such as engine.float32.
@@ -258,7 +41,6 @@ class dtype:
         """
         Its name, 'float32'.
         """
-
 class Device:
     """
     Where a tensor's elements live. It equals its name.
@@ -282,9 +64,7 @@ class Device:
         """
         'cpu' or 'cuda'.
         """
-
 DType: typing.TypeAlias = dtype
-
 class Tensor:
     """
     An n-dimensional array that can record what is done to it.
@@ -294,15 +74,12 @@ class Tensor:
     >>> x = engine.asarray([1.0, 2.0])
     >>> x.requires_grad = True
     """
-
     __array_priority__: typing.ClassVar[int] = 1000
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: typing.Any) -> Tensor: ...
     def __and__(self, other: typing.Any) -> Tensor: ...
     def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any: ...
-    def __array_function__(
-        self, func: typing.Any, types: typing.Any, args: typing.Any, kwargs: typing.Any
-    ) -> typing.Any:
+    def __array_function__(self, func: typing.Any, types: typing.Any, args: typing.Any, kwargs: typing.Any) -> typing.Any:
         """
         numpy's other functions on tensors: ``numpy.mean(t)`` runs in numpy on the tensor's memory
             and gives numpy's result. Raises AutogradError if a tensor requires gradients.
@@ -315,9 +92,7 @@ class Tensor:
             Raises ValueError for a version of the standard that it does not follow.
 
         """
-    def __array_ufunc__(
-        self, ufunc: typing.Any, method: str, *inputs: typing.Any, **kwargs: typing.Any
-    ) -> typing.Any:
+    def __array_ufunc__(self, ufunc: typing.Any, method: str, *inputs: typing.Any, **kwargs: typing.Any) -> typing.Any:
         """
         numpy's functions on tensors, so that ``numpy.exp(t)`` is ``engine.exp(t)``.
 
@@ -333,14 +108,7 @@ class Tensor:
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: dict[int, typing.Any]) -> Tensor: ...
     def __divmod__(self, other: typing.Any) -> tuple[Tensor, Tensor]: ...
-    def __dlpack__(
-        self,
-        *,
-        stream: typing.Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: builtins.bool | None = None,
-    ) -> typing.Any:
+    def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: builtins.bool | None = None) -> typing.Any:
         """
         A DLPack capsule over this tensor's memory, or a copy's. Raises BufferError where gradients are required or the device is another.
         """
@@ -447,19 +215,11 @@ class Tensor:
         """
         Adds other to this tensor in place.
         """
-    def all(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def all(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Whether all elements are true.
         """
-    def any(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def any(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Whether any element is true.
         """
@@ -523,12 +283,7 @@ class Tensor:
         >>> engine.atanh(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
-    def backward(
-        self,
-        grad: Tensor | None = None,
-        retain_graph: builtins.bool = False,
-        create_graph: builtins.bool = False,
-    ) -> None:
+    def backward(self, grad: Tensor | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> None:
         """
         Adds the gradient of this tensor to .grad of every leaf it came from. Without grad the tensor must be a single element. Frees the graph unless retain_graph is set; create_graph records the walk itself, for gradients of gradients.
         """
@@ -563,7 +318,7 @@ class Tensor:
         >>> engine.conj(engine.asarray([1 + 2j])).tolist()
         [(1-2j)]
         """
-    def contiguous(self, memory_format: str = "contiguous") -> Tensor:
+    def contiguous(self, memory_format: str = 'contiguous') -> Tensor:
         """
         This tensor if its memory has that order ('contiguous' or 'channels_last'), else a copy that has.
         """
@@ -799,7 +554,7 @@ class Tensor:
         >>> engine.i1(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
-    def is_contiguous(self, memory_format: str = "contiguous") -> builtins.bool:
+    def is_contiguous(self, memory_format: str = 'contiguous') -> builtins.bool:
         """
         Whether memory is in row-major order, or with 'channels_last' in NHWC order.
         """
@@ -931,11 +686,7 @@ class Tensor:
         >>> engine.logsigmoid(engine.asarray([0.5, 1.0])).shape
         (2,)
         """
-    def max(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def max(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Largest element; NaN if there is one.
         """
@@ -943,19 +694,11 @@ class Tensor:
         """
         The larger of this tensor and other, in place.
         """
-    def mean(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def mean(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Mean over the axes named, or all. Accumulates in float64.
         """
-    def min(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def min(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Smallest element; NaN if there is one.
         """
@@ -1003,12 +746,7 @@ class Tensor:
         """
         Raises this tensor to a power in place.
         """
-    def prod(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-        dtype: DType | None = None,
-    ) -> Tensor:
+    def prod(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
         """
         Product over the axes named, or all.
         """
@@ -1238,12 +976,7 @@ class Tensor:
         """
         Axes of size 1 removed: those named, or all.
         """
-    def std(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        correction: float = 0.0,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def std(self, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
         """
         Standard deviation; divides by n - correction.
         """
@@ -1255,12 +988,7 @@ class Tensor:
         """
         Subtracts other from this tensor in place.
         """
-    def sum(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        keepdims: builtins.bool = False,
-        dtype: DType | None = None,
-    ) -> Tensor:
+    def sum(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
         """
         Sum over the axes named, or all. Accumulates in float64 or int64.
         """
@@ -1335,12 +1063,7 @@ class Tensor:
         """
         A new axis of size 1.
         """
-    def var(
-        self,
-        axis: int | collections.abc.Sequence[int] | None = None,
-        correction: float = 0.0,
-        keepdims: builtins.bool = False,
-    ) -> Tensor:
+    def var(self, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
         """
         Variance; divides by n - correction.
         """
@@ -1427,7 +1150,6 @@ class Tensor:
         """
         How often the memory was changed in place.
         """
-
 class _HookHandle:
     """
     A registered hook; remove() takes it back.
@@ -1438,7 +1160,6 @@ class _HookHandle:
         """
         The hook runs no more. Doing it twice is no error.
         """
-
 class Node:
     """
     A recorded operation: what turns gradients of its results into gradients of its operands.
@@ -1466,7 +1187,6 @@ class Node:
         """
         For each operand, the node that it came from (None if it needs no gradient) and which of that node's results it is.
         """
-
 class _FunctionContext:
     """
     The ctx of a Function: what its forward keeps for its backward. Other values may be kept as attributes.
@@ -1493,7 +1213,6 @@ class _FunctionContext:
         """
         The tensors given to save_for_backward, a tuple.
         """
-
 class Generator:
     """
     A source of random numbers: Philox4x32-10 counters (Salmon et al., SC 2011). The same seed gives the same numbers for any number of threads and on every processor.
@@ -1522,117 +1241,61 @@ class Generator:
         """
         The seed it started from.
         """
-
 def _adaptive_max_pool2d(arg0: Tensor, arg1: tuple[int, int]) -> tuple[Tensor, Tensor]: ...
 def _adopt_memory(t: Tensor, other: Tensor) -> None:
     """
     Makes t a tensor over other's memory.
     """
-
 def _apply_function(function: typing.Any, *args) -> typing.Any:
     """
     Runs function.forward and records function.backward.
     """
-
-def _attention(
-    arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: Tensor | None, arg4: float, arg5: builtins.bool
-) -> Tensor: ...
+def _attention(arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: Tensor | None, arg4: float, arg5: builtins.bool) -> Tensor: ...
 def _bincount(arg0: Tensor, arg1: int) -> Tensor:
     """
     How often each integer from 0 on occurs.
     """
-
 def _chunks(arg0: Tensor, arg1: int, arg2: int) -> tuple: ...
 def _dequantize(arg0: Tensor, arg1: Tensor | None) -> Tensor: ...
-def _fold(
-    arg0: Tensor,
-    arg1: tuple[int, int],
-    arg2: tuple[int, int],
-    arg3: tuple[int, int],
-    arg4: tuple[int, int],
-    arg5: tuple[int, int],
-) -> Tensor: ...
-def _linear_cross_entropy(
-    arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: int, arg4: str, arg5: float
-) -> Tensor: ...
-def _max_pool2d_with_indices(
-    arg0: Tensor,
-    arg1: tuple[int, int],
-    arg2: tuple[int, int],
-    arg3: tuple[int, int],
-    arg4: tuple[int, int],
-    arg5: builtins.bool,
-) -> tuple[Tensor, Tensor]: ...
-def _quantized_linear(
-    arg0: Tensor, arg1: Tensor, arg2: Tensor | None, arg3: Tensor | None
-) -> Tensor: ...
-def _run_backward(
-    outputs: collections.abc.Sequence[Tensor],
-    inputs: collections.abc.Sequence[Tensor],
-    grad_outputs: collections.abc.Sequence[Tensor | None] | None,
-    retain_graph: builtins.bool,
-    create_graph: builtins.bool,
-) -> list[Tensor | None]:
+def _fold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: tuple[int, int]) -> Tensor: ...
+def _linear_cross_entropy(arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: int, arg4: str, arg5: float) -> Tensor: ...
+def _max_pool2d_with_indices(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: builtins.bool) -> tuple[Tensor, Tensor]: ...
+def _quantized_linear(arg0: Tensor, arg1: Tensor, arg2: Tensor | None, arg3: Tensor | None) -> Tensor: ...
+def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor | None]:
     """
     The walk behind engine.grad and engine.autograd.backward.
     """
-
 def _searchsorted(arg0: Tensor, arg1: Tensor, arg2: builtins.bool) -> Tensor:
     """
     Positions in a sorted tensor.
     """
-
+def _self_attention(arg0: Tensor, arg1: int, arg2: float, arg3: builtins.bool) -> Tensor: ...
 def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple:
     """
     Sets what is watched; returns what was.
     """
-
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
     """
-
 def _set_saved_hooks(functions: typing.Any) -> typing.Any:
     """
     Sets (pack, unpack) or None; returns what was there.
     """
-
 def _sort_with_indices(arg0: Tensor, arg1: int, arg2: builtins.bool) -> tuple:
     """
     The elements in order along an axis, and the positions they had.
     """
-
-def _sum_pool2d(
-    arg0: Tensor,
-    arg1: tuple[int, int],
-    arg2: tuple[int, int],
-    arg3: tuple[int, int],
-    arg4: builtins.bool,
-    arg5: int,
-) -> Tensor: ...
-def _tensor_over(
-    bytes: numpy.ndarray,
-    dtype: DType,
-    shape: collections.abc.Sequence[int],
-    strides: collections.abc.Sequence[int],
-    offset: int,
-) -> Tensor:
+def _sum_pool2d(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: builtins.bool, arg5: int) -> Tensor: ...
+def _tensor_over(bytes: numpy.ndarray, dtype: DType, shape: collections.abc.Sequence[int], strides: collections.abc.Sequence[int], offset: int) -> Tensor:
     """
     A tensor over the bytes of a numpy array.
     """
-
 def _topk(arg0: Tensor, arg1: int, arg2: int, arg3: builtins.bool) -> tuple:
     """
     The k largest or smallest elements along an axis and their positions.
     """
-
-def _unfold(
-    arg0: Tensor,
-    arg1: tuple[int, int],
-    arg2: tuple[int, int],
-    arg3: tuple[int, int],
-    arg4: tuple[int, int],
-) -> Tensor: ...
+def _unfold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int]) -> Tensor: ...
 def abs(x: Tensor) -> Tensor:
     """
     Absolute value; the gradient at 0 is 0, elementwise.
@@ -1645,7 +1308,6 @@ def abs(x: Tensor) -> Tensor:
     >>> engine.abs(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def acos(x: Tensor) -> Tensor:
     """
     Inverse cosine, in radians, elementwise.
@@ -1658,7 +1320,6 @@ def acos(x: Tensor) -> Tensor:
     >>> engine.acos(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def acosh(x: Tensor) -> Tensor:
     """
     Inverse hyperbolic cosine, elementwise.
@@ -1671,29 +1332,14 @@ def acosh(x: Tensor) -> Tensor:
     >>> engine.acosh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def adamw_step(
-    params: collections.abc.Sequence[Tensor],
-    grads: collections.abc.Sequence[Tensor],
-    exp_avg: collections.abc.Sequence[Tensor],
-    exp_avg_sq: collections.abc.Sequence[Tensor],
-    step: int,
-    lr: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-08,
-    weight_decay: float = 0.0,
-    decoupled: builtins.bool = True,
-) -> None:
+def adamw_step(params: collections.abc.Sequence[Tensor], grads: collections.abc.Sequence[Tensor], exp_avg: collections.abc.Sequence[Tensor], exp_avg_sq: collections.abc.Sequence[Tensor], step: int, lr: float, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-08, weight_decay: float = 0.0, decoupled: builtins.bool = True) -> None:
     """
     One step of AdamW (Loshchilov and Hutter, arXiv:1711.05101), or of Adam (Kingma and Ba, arXiv:1412.6980) if decoupled is False, on all params, in place. step counts from 1.
     """
-
 def adaptive_avg_pool2d(x: Tensor, output_size: tuple[int, int]) -> Tensor:
     """
     Means of x (N, C, H, W) over as many windows as output_size (rows, columns) says; window k covers floor(k H / rows) to ceil((k + 1) H / rows).
     """
-
 def add(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a + b, elementwise with broadcasting.
@@ -1706,73 +1352,40 @@ def add(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.add(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def all(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def all(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Whether all elements are true.
     """
-
-def any(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def any(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Whether any element is true.
     """
-
-def arange(
-    start: typing.Any,
-    /,
-    stop: typing.Any = None,
-    step: typing.Any = 1,
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def arange(start: typing.Any, /, stop: typing.Any = None, step: typing.Any = 1, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Evenly spaced values from start up to, not including, stop; arange(n) starts at 0.
     """
-
 def argmax(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Position of the first largest element.
     """
-
 def argmin(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Position of the first smallest element.
     """
-
-def argsort(
-    x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True
-) -> Tensor:
+def argsort(x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
     """
     The positions, int64, that put the elements in order along an axis. Always stable; NaN counts as the largest.
 
     >>> engine.argsort(engine.asarray([3, 1, 2]))
     Tensor([1, 2, 0], dtype=int64)
     """
-
-def asarray(
-    obj: typing.Any,
-    /,
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-    copy: builtins.bool | None = None,
-) -> Tensor:
+def asarray(obj: typing.Any, /, *, dtype: DType | None = None, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
     """
     A tensor of a number, a nested list, a numpy array or a tensor. Python floats become float32, integers int64; arrays keep their dtype and share memory unless copy=True.
 
     >>> engine.asarray([[1.0, 2.0]]).shape
     (1, 2)
     """
-
 def asin(x: Tensor) -> Tensor:
     """
     Inverse sine, in radians, elementwise.
@@ -1785,7 +1398,6 @@ def asin(x: Tensor) -> Tensor:
     >>> engine.asin(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def asinh(x: Tensor) -> Tensor:
     """
     Inverse hyperbolic sine, elementwise.
@@ -1798,7 +1410,6 @@ def asinh(x: Tensor) -> Tensor:
     >>> engine.asinh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def atan(x: Tensor) -> Tensor:
     """
     Inverse tangent, in radians, elementwise.
@@ -1811,7 +1422,6 @@ def atan(x: Tensor) -> Tensor:
     >>> engine.atan(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def atan2(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Angle of the point (b, a), in radians, elementwise with broadcasting.
@@ -1824,7 +1434,6 @@ def atan2(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.atan2(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def atanh(x: Tensor) -> Tensor:
     """
     Inverse hyperbolic tangent, elementwise.
@@ -1837,40 +1446,18 @@ def atanh(x: Tensor) -> Tensor:
     >>> engine.atanh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def avg_pool2d(
-    x: Tensor,
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    padding: tuple[int, int] = (0, 0),
-    ceil_mode: builtins.bool = False,
-    count_include_pad: builtins.bool = True,
-) -> Tensor:
+def avg_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int] = (0, 0), ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
     """
     Mean of each window of x (N, C, H, W); zeros of the padding count unless count_include_pad is False.
     """
-
-def batch_norm(
-    x: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    training: builtins.bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-05,
-    residual: Tensor | None = None,
-    relu: builtins.bool = False,
-) -> Tensor:
+def batch_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, running_mean: Tensor | None = None, running_var: Tensor | None = None, training: builtins.bool = False, momentum: float = 0.1, eps: float = 1e-05, residual: Tensor | None = None, relu: builtins.bool = False) -> Tensor:
     """
     act((x - mean) / sqrt(var + eps) * weight + bias + residual) by channel (axis 1) of x, (N, C), (N, C, L) or (N, C, H, W); act is ReLU or nothing. In training from the batch's own statistics, which also move the running ones, in place, by momentum; else from the running ones. Ioffe and Szegedy, arXiv:1502.03167.
     """
-
 def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
     """
     1 with the probability that p holds at that place, else 0; p's shape and dtype.
     """
-
 def bitwise_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in both, elementwise with broadcasting.
@@ -1883,7 +1470,6 @@ def bitwise_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.bitwise_and(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def bitwise_left_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits of a moved up by b places, elementwise with broadcasting.
@@ -1896,7 +1482,6 @@ def bitwise_left_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.bitwise_left_shift(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def bitwise_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in either, elementwise with broadcasting.
@@ -1909,7 +1494,6 @@ def bitwise_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.bitwise_or(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def bitwise_right_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits of a moved down by b places; the sign stays, elementwise with broadcasting.
@@ -1922,7 +1506,6 @@ def bitwise_right_shift(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.bitwise_right_shift(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def bitwise_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Bits set in exactly one, elementwise with broadcasting.
@@ -1935,12 +1518,10 @@ def bitwise_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.bitwise_xor(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def broadcast_to(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
     """
     A view of another shape, by broadcasting.
     """
-
 def ceil(x: Tensor) -> Tensor:
     """
     Smallest integer not below x, elementwise.
@@ -1953,22 +1534,18 @@ def ceil(x: Tensor) -> Tensor:
     >>> engine.ceil(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """
     x, or alpha * (exp(x / alpha) - 1) where x is not positive (Barron, arXiv:1704.07483).
     """
-
 def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
     """
     Elements limited to [min, max]; NaN stays NaN.
     """
-
 def concat(arrays: collections.abc.Sequence[Tensor], axis: int | None = 0) -> Tensor:
     """
     Tensors joined along an axis they have; flattened first if axis is None.
     """
-
 def conj(x: Tensor) -> Tensor:
     """
     Complex conjugate: the sign of the imaginary part changed. A real tensor is returned as it is.
@@ -1976,34 +1553,14 @@ def conj(x: Tensor) -> Tensor:
     >>> engine.conj(engine.asarray([1 + 2j])).tolist()
     [(1-2j)]
     """
-
-def conv2d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: tuple[int, int] = (1, 1),
-    padding: tuple[int, int] = (0, 0),
-    dilation: tuple[int, int] = (1, 1),
-    groups: int = 1,
-) -> Tensor:
+def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1) -> Tensor:
     """
     Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw).
     """
-
-def conv_transpose2d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: tuple[int, int] = (1, 1),
-    padding: tuple[int, int] = (0, 0),
-    output_padding: tuple[int, int] = (0, 0),
-    groups: int = 1,
-    dilation: tuple[int, int] = (1, 1),
-) -> Tensor:
+def conv_transpose2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), output_padding: tuple[int, int] = (0, 0), groups: int = 1, dilation: tuple[int, int] = (1, 1)) -> Tensor:
     """
     Transposed convolution of x (N, C, H, W) with weight (C, out / groups, kh, kw): the gradient that conv2d with that weight sends back to its input. Zeiler et al., CVPR 2010.
     """
-
 def copysign(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The size of a with the sign of b, elementwise with broadcasting.
@@ -2016,7 +1573,6 @@ def copysign(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.copysign(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def cos(x: Tensor) -> Tensor:
     """
     Cosine of x radians, elementwise.
@@ -2029,7 +1585,6 @@ def cos(x: Tensor) -> Tensor:
     >>> engine.cos(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def cosh(x: Tensor) -> Tensor:
     """
     Hyperbolic cosine, elementwise.
@@ -2042,24 +1597,14 @@ def cosh(x: Tensor) -> Tensor:
     >>> engine.cosh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def cpu_isa() -> str:
     """
     The instruction set in use: 'baseline', 'avx2' or 'avx512'. The environment variable ZOO_CPU_ISA can lower it before the import.
     """
-
-def cross_entropy(
-    logits: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
+def cross_entropy(logits: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """
     -log softmax(logits)[target] for logits (N, C, ...) and target (N, ...) of class numbers. 'mean' divides by the sum of the weights of the targets; targets equal to ignore_index count for nothing. label_smoothing s moves s of each target's mass evenly to all classes (Szegedy et al., arXiv:1512.00567).
     """
-
 def cummax(x: Tensor, /, axis: int = -1) -> tuple:
     """
     (values, indices): the largest element so far along an axis and its position, the last one of equals. NaN stays.
@@ -2067,7 +1612,6 @@ def cummax(x: Tensor, /, axis: int = -1) -> tuple:
     >>> engine.cummax(engine.asarray([1, 3, 2]))[0]
     Tensor([1, 3, 3], dtype=int64)
     """
-
 def cummin(x: Tensor, /, axis: int = -1) -> tuple:
     """
     (values, indices): the smallest element so far along an axis and its position, the last one of equals. NaN stays.
@@ -2075,7 +1619,6 @@ def cummin(x: Tensor, /, axis: int = -1) -> tuple:
     >>> engine.cummin(engine.asarray([3, 1, 2]))[0]
     Tensor([3, 1, 1], dtype=int64)
     """
-
 def cumprod(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
     """
     Running products along an axis: y[i] = x[0] * ... * x[i]. Small integers and bool give int64 or uint64 unless a dtype is named. The gradient divides by nothing: zeros are fine.
@@ -2083,7 +1626,6 @@ def cumprod(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tens
     >>> engine.cumprod(engine.asarray([1, 2, 3]))
     Tensor([1, 2, 6], dtype=int64)
     """
-
 def cumsum(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tensor:
     """
     Running sums along an axis: y[i] = x[0] + ... + x[i]. Small integers and bool give int64 or uint64 unless a dtype is named.
@@ -2091,12 +1633,10 @@ def cumsum(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tenso
     >>> engine.cumsum(engine.asarray([1, 2, 3]))
     Tensor([1, 3, 6], dtype=int64)
     """
-
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """
     A diagonal of two axes, as the last axis of a view.
     """
-
 def digamma(x: Tensor) -> Tensor:
     """
     Derivative of lgamma(x); NaN at negative integers, elementwise.
@@ -2109,7 +1649,6 @@ def digamma(x: Tensor) -> Tensor:
     >>> engine.digamma(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a / b, in floating point, elementwise with broadcasting.
@@ -2122,47 +1661,34 @@ def divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.divide(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def dropout(x: Tensor, p: float, generator: Generator | None = None) -> Tensor:
     """
     Each element becomes 0 with probability p and is divided by 1 - p otherwise. The mask is drawn again in the backward pass instead of kept. Srivastava et al., JMLR 15 (2014).
     """
-
 def dtype_named(name: str) -> DType:
     """
     The dtype of that name: dtype_named('float32') is engine.float32.
     """
-
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """
     x, or alpha * (exp(x) - 1) where x is not positive (Clevert et al., arXiv:1511.07289).
     """
-
 def embedding(weight: Tensor, idx: Tensor) -> Tensor:
     """
     Rows of weight (V, D) by number: shape idx.shape + (D,). Gradients of repeated rows add up.
     """
-
-def empty(
-    shape: int | collections.abc.Sequence[int],
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def empty(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor whose elements are whatever the memory held.
     """
-
 def empty_cache() -> None:
     """
     Gives memory that is kept for reuse back to the system.
     """
-
 def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Uninitialised, with the shape, layout and dtype of x.
     """
-
 def equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a == b, elementwise with broadcasting.
@@ -2175,7 +1701,6 @@ def equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def erf(x: Tensor) -> Tensor:
     """
     Error function, elementwise.
@@ -2188,7 +1713,6 @@ def erf(x: Tensor) -> Tensor:
     >>> engine.erf(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def erfc(x: Tensor) -> Tensor:
     """
     1 - erf(x), exact where that is near 0, elementwise.
@@ -2201,7 +1725,6 @@ def erfc(x: Tensor) -> Tensor:
     >>> engine.erfc(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def erfinv(x: Tensor) -> Tensor:
     """
     The number whose error function is x, elementwise.
@@ -2214,7 +1737,6 @@ def erfinv(x: Tensor) -> Tensor:
     >>> engine.erfinv(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def exp(x: Tensor) -> Tensor:
     """
     e to the power x, elementwise.
@@ -2227,7 +1749,6 @@ def exp(x: Tensor) -> Tensor:
     >>> engine.exp(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def exp2(x: Tensor) -> Tensor:
     """
     2 to the power x, elementwise.
@@ -2240,12 +1761,10 @@ def exp2(x: Tensor) -> Tensor:
     >>> engine.exp2(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def expand_dims(x: Tensor, axis: int = 0) -> Tensor:
     """
     A new axis of size 1.
     """
-
 def expm1(x: Tensor) -> Tensor:
     """
     exp(x) - 1, exact near 0, elementwise.
@@ -2258,25 +1777,14 @@ def expm1(x: Tensor) -> Tensor:
     >>> engine.expm1(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
-    *,
-    k: int = 0,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones on diagonal k, zeros elsewhere.
     """
-
 def flip(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
     """
     Elements in reverse order along the axes named, or all; a view.
     """
-
 def floor(x: Tensor) -> Tensor:
     """
     Largest integer not above x, elementwise.
@@ -2289,7 +1797,6 @@ def floor(x: Tensor) -> Tensor:
     >>> engine.floor(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def floor_divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Largest integer not above a / b, elementwise with broadcasting.
@@ -2302,10 +1809,7 @@ def floor_divide(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.floor_divide(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def from_dlpack(
-    x: typing.Any, /, *, device: typing.Any = None, copy: builtins.bool | None = None
-) -> Tensor:
+def from_dlpack(x: typing.Any, /, *, device: typing.Any = None, copy: builtins.bool | None = None) -> Tensor:
     """
     A tensor over the memory of another library's array, by the DLPack protocol; a DLPack capsule is taken too, once.
 
@@ -2319,30 +1823,18 @@ def from_dlpack(
     >>> engine.from_dlpack(numpy.ones(2)).dtype
     float64
     """
-
 def from_numpy(array: typing.Any) -> Tensor:
     """
     A tensor over the memory of a numpy array, without a copy: a change in one shows in the other. Negative steps and read-only arrays are fine (the tensor then refuses in-place changes). Arrays that no tensor can point into (foreign byte order, steps that are no multiple of the element) are copied.
     """
-
-def full(
-    shape: int | collections.abc.Sequence[int],
-    fill_value: typing.Any,
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def full(shape: int | collections.abc.Sequence[int], fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor filled with one value, of that value's default dtype unless told otherwise.
     """
-
-def full_like(
-    x: Tensor, /, fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None
-) -> Tensor:
+def full_like(x: Tensor, /, fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     One value with the shape, layout and dtype of x.
     """
-
 def gather(x: Tensor, axis: int, index: Tensor) -> Tensor:
     """
     x[index] along one axis: y[i, j] = x[index[i, j], j] for axis 0. index has x's number of axes and off the axis at most its sizes; negative indices count from the end. Raises IndexError for an index out of range.
@@ -2351,7 +1843,6 @@ def gather(x: Tensor, axis: int, index: Tensor) -> Tensor:
     Tensor([[1],
             [4]], dtype=int64)
     """
-
 def gcd(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Greatest common divisor, elementwise with broadcasting.
@@ -2364,7 +1855,6 @@ def gcd(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.gcd(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def gelu(x: Tensor) -> Tensor:
     """
     Gaussian error linear unit, exact (Hendrycks and Gimpel, arXiv:1606.08415), elementwise.
@@ -2377,7 +1867,6 @@ def gelu(x: Tensor) -> Tensor:
     >>> engine.gelu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def gelu_tanh(x: Tensor) -> Tensor:
     """
     Gaussian error linear unit, tanh form, as in GPT-2, elementwise.
@@ -2390,27 +1879,22 @@ def gelu_tanh(x: Tensor) -> Tensor:
     >>> engine.gelu_tanh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def get_conv_algorithm() -> str:
     """
     How convolutions are computed: 'auto', 'direct' or 'winograd'.
     """
-
 def get_num_threads() -> int:
     """
     Threads that one operation may use.
     """
-
 def get_rng_state() -> dict:
     """
     {'seed': ..., 'offset': ...} of the default generator.
     """
-
 def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
     """
     The Euclidean norm of all tensors together, as a float; summed in float64.
     """
-
 def greater(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a > b, elementwise with broadcasting.
@@ -2423,7 +1907,6 @@ def greater(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.greater(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def greater_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a >= b, elementwise with broadcasting.
@@ -2436,12 +1919,10 @@ def greater_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.greater_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def hardshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
     """
     x, or 0 where |x| is not above lambd.
     """
-
 def hardsigmoid(x: Tensor) -> Tensor:
     """
     min(max(x / 6 + 1 / 2, 0), 1) (Courbariaux et al., arXiv:1511.00363), elementwise.
@@ -2454,7 +1935,6 @@ def hardsigmoid(x: Tensor) -> Tensor:
     >>> engine.hardsigmoid(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def hardswish(x: Tensor) -> Tensor:
     """
     x * hardsigmoid(x) (Howard et al., arXiv:1905.02244), elementwise.
@@ -2467,12 +1947,10 @@ def hardswish(x: Tensor) -> Tensor:
     >>> engine.hardswish(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """
     x limited to [min_val, max_val]; no gradient at the ends.
     """
-
 def hypot(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     sqrt(a * a + b * b), elementwise with broadcasting.
@@ -2485,7 +1963,6 @@ def hypot(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.hypot(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def i0(x: Tensor) -> Tensor:
     """
     Modified Bessel function of the first kind, order 0, elementwise.
@@ -2498,7 +1975,6 @@ def i0(x: Tensor) -> Tensor:
     >>> engine.i0(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def i1(x: Tensor) -> Tensor:
     """
     Modified Bessel function of the first kind, order 1, elementwise.
@@ -2511,7 +1987,6 @@ def i1(x: Tensor) -> Tensor:
     >>> engine.i1(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def imag(x: Tensor) -> Tensor:
     """
     Imaginary parts: a view of a complex tensor, zeros for a real one.
@@ -2519,12 +1994,10 @@ def imag(x: Tensor) -> Tensor:
     >>> engine.imag(engine.asarray([1 + 2j])).tolist()
     [2.0]
     """
-
 def is_grad_enabled() -> builtins.bool:
     """
     Whether operations are recorded on this thread.
     """
-
 def isfinite(x: Tensor) -> Tensor:
     """
     Whether x is neither infinite nor NaN, elementwise.
@@ -2534,7 +2007,6 @@ def isfinite(x: Tensor) -> Tensor:
     >>> engine.isfinite(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
 def isinf(x: Tensor) -> Tensor:
     """
     Whether x is plus or minus infinity, elementwise.
@@ -2544,7 +2016,6 @@ def isinf(x: Tensor) -> Tensor:
     >>> engine.isinf(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
 def isnan(x: Tensor) -> Tensor:
     """
     Whether x is NaN, elementwise.
@@ -2554,18 +2025,10 @@ def isnan(x: Tensor) -> Tensor:
     >>> engine.isnan(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
-def layer_norm(
-    x: Tensor,
-    normalized_shape: collections.abc.Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-05,
-) -> Tensor:
+def layer_norm(x: Tensor, normalized_shape: collections.abc.Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """
     (x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are normalized_shape. Ba et al., arXiv:1607.06450.
     """
-
 def lcm(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Least common multiple, not negative, elementwise with broadcasting.
@@ -2578,12 +2041,10 @@ def lcm(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.lcm(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     """
     x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.
     """
-
 def less(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a < b, elementwise with broadcasting.
@@ -2596,7 +2057,6 @@ def less(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.less(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def less_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a <= b, elementwise with broadcasting.
@@ -2609,7 +2069,6 @@ def less_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.less_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def lgamma(x: Tensor) -> Tensor:
     """
     Logarithm of |gamma(x)|, elementwise.
@@ -2622,12 +2081,10 @@ def lgamma(x: Tensor) -> Tensor:
     >>> engine.lgamma(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     x W^T + b for x (..., in), weight (out, in), bias (out,).
     """
-
 def linear_scan(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
     """
     The recurrence y[i] = a[i] * y[i - 1] + b[i] along an axis, y[0] = b[0] (Blelloch, "Prefix sums and their applications", 1990). a and b broadcast.
@@ -2635,21 +2092,10 @@ def linear_scan(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
     >>> engine.linear_scan(engine.full(3, 0.5), engine.ones(3))
     Tensor([1.  , 1.5 , 1.75], dtype=float32)
     """
-
-def linspace(
-    start: complex | typing.SupportsComplex | float,
-    stop: complex | typing.SupportsComplex | float,
-    /,
-    num: int,
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-    endpoint: builtins.bool = True,
-) -> Tensor:
+def linspace(start: complex | typing.SupportsComplex | float, stop: complex | typing.SupportsComplex | float, /, num: int, *, dtype: DType | None = None, device: typing.Any = None, endpoint: builtins.bool = True) -> Tensor:
     """
     num evenly spaced values from start to stop.
     """
-
 def log(x: Tensor) -> Tensor:
     """
     Natural logarithm, elementwise.
@@ -2662,7 +2108,6 @@ def log(x: Tensor) -> Tensor:
     >>> engine.log(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def log10(x: Tensor) -> Tensor:
     """
     Base-10 logarithm, elementwise.
@@ -2675,7 +2120,6 @@ def log10(x: Tensor) -> Tensor:
     >>> engine.log10(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def log1p(x: Tensor) -> Tensor:
     """
     log(1 + x), exact near 0, elementwise.
@@ -2688,7 +2132,6 @@ def log1p(x: Tensor) -> Tensor:
     >>> engine.log1p(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def log2(x: Tensor) -> Tensor:
     """
     Base-2 logarithm, elementwise.
@@ -2701,12 +2144,10 @@ def log2(x: Tensor) -> Tensor:
     >>> engine.log2(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     log(softmax(x)) along an axis, exact where softmax underflows.
     """
-
 def logaddexp(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     log(exp(a) + exp(b)), without overflow, elementwise with broadcasting.
@@ -2719,7 +2160,6 @@ def logaddexp(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.logaddexp(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def logcumsumexp(x: Tensor, /, axis: int = -1) -> Tensor:
     """
     log(exp(x[0]) + ... + exp(x[i])) along an axis, without overflow.
@@ -2727,7 +2167,6 @@ def logcumsumexp(x: Tensor, /, axis: int = -1) -> Tensor:
     >>> engine.logcumsumexp(engine.zeros(3)).shape
     (3,)
     """
-
 def logical_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a and b, elementwise with broadcasting.
@@ -2740,7 +2179,6 @@ def logical_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.logical_and(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def logical_not(x: Tensor) -> Tensor:
     """
     Whether x is zero, elementwise.
@@ -2750,7 +2188,6 @@ def logical_not(x: Tensor) -> Tensor:
     >>> engine.logical_not(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
 def logical_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a or b, elementwise with broadcasting.
@@ -2763,7 +2200,6 @@ def logical_or(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.logical_or(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def logical_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     Exactly one of a and b, elementwise with broadcasting.
@@ -2776,7 +2212,6 @@ def logical_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.logical_xor(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def logit(x: Tensor) -> Tensor:
     """
     log(x / (1 - x)), elementwise.
@@ -2789,7 +2224,6 @@ def logit(x: Tensor) -> Tensor:
     >>> engine.logit(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def logsigmoid(x: Tensor) -> Tensor:
     """
     log(1 / (1 + exp(-x))), without overflow, elementwise.
@@ -2802,38 +2236,22 @@ def logsigmoid(x: Tensor) -> Tensor:
     >>> engine.logsigmoid(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def manual_seed(seed: int) -> None:
     """
     Starts the default generator again from a seed (0 if never called).
     """
-
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """
     Matrix product; leading axes broadcast, a 1-d operand is a vector.
     """
-
-def max(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def max(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Largest element; NaN if there is one.
     """
-
-def max_pool2d(
-    x: Tensor,
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    padding: tuple[int, int] = (0, 0),
-    dilation: tuple[int, int] = (1, 1),
-    ceil_mode: builtins.bool = False,
-) -> Tensor:
+def max_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), ceil_mode: builtins.bool = False) -> Tensor:
     """
     Largest element of each window of x (N, C, H, W); NaN if there is one. Padding never wins; the gradient goes to the first largest element.
     """
-
 def maximum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The larger one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
@@ -2846,30 +2264,18 @@ def maximum(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.maximum(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def mean(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def mean(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Mean over the axes named, or all. Accumulates in float64.
     """
-
 def memory_stats() -> dict:
     """
     What the allocator holds: bytes in use, bytes reserved, their peaks, and how many requests the cache served.
     """
-
-def min(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def min(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Smallest element; NaN if there is one.
     """
-
 def minimum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     The smaller one; NaN if either is; equal ones share the gradient, elementwise with broadcasting.
@@ -2882,7 +2288,6 @@ def minimum(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.minimum(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def mish(x: Tensor) -> Tensor:
     """
     x * tanh(log(1 + exp(x))) (Misra, arXiv:1908.08681), elementwise.
@@ -2895,7 +2300,6 @@ def mish(x: Tensor) -> Tensor:
     >>> engine.mish(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def multiply(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a * b, elementwise with broadcasting.
@@ -2908,7 +2312,6 @@ def multiply(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.multiply(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def negative(x: Tensor) -> Tensor:
     """
     -x, elementwise.
@@ -2921,26 +2324,18 @@ def negative(x: Tensor) -> Tensor:
     >>> engine.negative(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def nonzero(x: Tensor) -> tuple:
     """
     Positions of the nonzero elements, one int64 tensor per axis. ValueError for 0-d.
     """
-
-def normal_(
-    t: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
-) -> Tensor:
+def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place from a normal distribution.
     """
-
-def normalize_images(
-    x: Tensor, mean: collections.abc.Sequence[float], std: collections.abc.Sequence[float]
-) -> Tensor:
+def normalize_images(x: Tensor, mean: collections.abc.Sequence[float], std: collections.abc.Sequence[float]) -> Tensor:
     """
     (x / 255 - mean) / std by channel, for uint8 pictures (N, C, H, W) with any strides: float32, channels-last.
     """
-
 def not_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a != b, elementwise with broadcasting.
@@ -2953,27 +2348,18 @@ def not_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.not_equal(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def ones(
-    shape: int | collections.abc.Sequence[int],
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def ones(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor of ones, float32 unless told otherwise.
     """
-
 def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones with the shape, layout and dtype of x.
     """
-
 def permute_dims(x: Tensor, axes: int | collections.abc.Sequence[int]) -> Tensor:
     """
     The axes in another order, as a view.
     """
-
 def polygamma(n: int, x: Tensor) -> Tensor:
     """
     The n-th derivative of digamma(x), elementwise (Abramowitz and Stegun, 6.4).
@@ -2981,7 +2367,6 @@ def polygamma(n: int, x: Tensor) -> Tensor:
     >>> engine.polygamma(1, engine.ones(1)).shape
     (1,)
     """
-
 def pow(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a to the power b, elementwise with broadcasting.
@@ -2994,56 +2379,30 @@ def pow(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.pow(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def prod(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-    dtype: DType | None = None,
-) -> Tensor:
+def prod(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
     """
     Product over the axes named, or all.
     """
-
 def promote_types(a: DType, b: DType) -> DType:
     """
     The dtype of an operation between tensors of dtypes a and b.
     """
-
-def rand(
-    shape: int | collections.abc.Sequence[int],
-    dtype: DType | None = None,
-    generator: Generator | None = None,
-) -> Tensor:
+def rand(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Uniform random numbers in [0, 1), float32 unless told otherwise.
     """
-
-def randint(
-    low: int,
-    high: int,
-    shape: int | collections.abc.Sequence[int],
-    dtype: DType | None = None,
-    generator: Generator | None = None,
-) -> Tensor:
+def randint(low: int, high: int, shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Uniform random integers from low up to, not including, high; int64 unless told otherwise.
     """
-
-def randn(
-    shape: int | collections.abc.Sequence[int],
-    dtype: DType | None = None,
-    generator: Generator | None = None,
-) -> Tensor:
+def randn(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Normal random numbers of mean 0 and deviation 1, float32 unless told otherwise.
     """
-
 def randperm(n: int, generator: Generator | None = None) -> Tensor:
     """
     The integers 0 to n - 1 in random order, int64.
     """
-
 def real(x: Tensor) -> Tensor:
     """
     Real parts: a view of a complex tensor; a real tensor is returned as it is.
@@ -3051,7 +2410,6 @@ def real(x: Tensor) -> Tensor:
     >>> engine.real(engine.asarray([1 + 2j])).tolist()
     [1.0]
     """
-
 def reciprocal(x: Tensor) -> Tensor:
     """
     1 / x, elementwise.
@@ -3064,7 +2422,6 @@ def reciprocal(x: Tensor) -> Tensor:
     >>> engine.reciprocal(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def relu(x: Tensor) -> Tensor:
     """
     max(x, 0); NaN stays NaN, elementwise.
@@ -3077,7 +2434,6 @@ def relu(x: Tensor) -> Tensor:
     >>> engine.relu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def relu6(x: Tensor) -> Tensor:
     """
     min(max(x, 0), 6), elementwise.
@@ -3090,7 +2446,6 @@ def relu6(x: Tensor) -> Tensor:
     >>> engine.relu6(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def remainder(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - floor(a / b) * b: the sign of b, elementwise with broadcasting.
@@ -3103,19 +2458,14 @@ def remainder(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.remainder(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
 def reset_peak_memory_stats() -> None:
     """
     Peaks start again from what is in use now.
     """
-
-def reshape(
-    x: Tensor, shape: int | collections.abc.Sequence[int], *, copy: builtins.bool | None = None
-) -> Tensor:
+def reshape(x: Tensor, shape: int | collections.abc.Sequence[int], *, copy: builtins.bool | None = None) -> Tensor:
     """
     The same elements in another shape; one size may be -1. A view where memory allows, unless copy=True; with copy=False a ValueError where it does not.
     """
-
 def round(x: Tensor) -> Tensor:
     """
     Nearest integer, ties to even, elementwise.
@@ -3128,7 +2478,6 @@ def round(x: Tensor) -> Tensor:
     >>> engine.round(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def rsqrt(x: Tensor) -> Tensor:
     """
     1 / sqrt(x), elementwise.
@@ -3141,12 +2490,10 @@ def rsqrt(x: Tensor) -> Tensor:
     >>> engine.rsqrt(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
     """
     Multiplies every tensor by factor, in place.
     """
-
 def scatter(x: Tensor, axis: int, index: Tensor, source: typing.Any) -> Tensor:
     """
     A copy of x with source put at index along one axis: y[index[i, j], j] = source[i, j] for axis 0. Of equal indices the last one stays. source is a tensor of at least index's shape, or a number.
@@ -3154,7 +2501,6 @@ def scatter(x: Tensor, axis: int, index: Tensor, source: typing.Any) -> Tensor:
     >>> engine.scatter(engine.zeros(3), 0, engine.asarray([1]), 5.0)
     Tensor([0., 5., 0.], dtype=float32)
     """
-
 def scatter_add(x: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
     """
     A copy of x with source added at index along one axis: y[index[i, j], j] += source[i, j] for axis 0. Equal indices add up, in order, for any number of threads.
@@ -3162,7 +2508,6 @@ def scatter_add(x: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
     >>> engine.scatter_add(engine.zeros(2), 0, engine.asarray([1, 1]), engine.ones(2))
     Tensor([0., 2.], dtype=float32)
     """
-
 def selu(x: Tensor) -> Tensor:
     """
     Scaled exponential linear unit (Klambauer et al., arXiv:1706.02515), elementwise.
@@ -3175,7 +2520,6 @@ def selu(x: Tensor) -> Tensor:
     >>> engine.selu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def set_conv_algorithm(name: str) -> None:
     """
     Chooses how convolutions are computed, for the whole process.
@@ -3186,37 +2530,22 @@ def set_conv_algorithm(name: str) -> None:
     >>> engine.get_conv_algorithm()
     'direct'
     """
-
 def set_grad_enabled(enabled: builtins.bool) -> None:
     """
     Turns recording on or off for this thread.
     """
-
 def set_num_threads(n: int) -> None:
     """
     Sets the number of threads that one operation may use. Results do not depend on it.
     """
-
 def set_rng_state(state: dict) -> None:
     """
     Continues the default generator from what get_rng_state() returned.
     """
-
-def sgd_step(
-    params: collections.abc.Sequence[Tensor],
-    grads: collections.abc.Sequence[Tensor],
-    momentum_bufs: collections.abc.Sequence[Tensor],
-    lr: float,
-    momentum: float = 0.0,
-    dampening: float = 0.0,
-    weight_decay: float = 0.0,
-    nesterov: builtins.bool = False,
-    first: builtins.bool = False,
-) -> None:
+def sgd_step(params: collections.abc.Sequence[Tensor], grads: collections.abc.Sequence[Tensor], momentum_bufs: collections.abc.Sequence[Tensor], lr: float, momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: builtins.bool = False, first: builtins.bool = False) -> None:
     """
     One step of stochastic gradient descent on all params, in place. momentum_bufs: one a parameter, or [] if momentum is 0; with first they are filled and not read.
     """
-
 def sigmoid(x: Tensor) -> Tensor:
     """
     1 / (1 + exp(-x)), elementwise.
@@ -3229,7 +2558,6 @@ def sigmoid(x: Tensor) -> Tensor:
     >>> engine.sigmoid(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def sign(x: Tensor) -> Tensor:
     """
     -1, 0 or 1; NaN stays NaN, elementwise.
@@ -3242,7 +2570,6 @@ def sign(x: Tensor) -> Tensor:
     >>> engine.sign(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def signbit(x: Tensor) -> Tensor:
     """
     Whether the sign of x is negative, -0.0 and NaN included, elementwise.
@@ -3252,7 +2579,6 @@ def signbit(x: Tensor) -> Tensor:
     >>> engine.signbit(engine.asarray([0.0, 1.0])).dtype
     bool
     """
-
 def silu(x: Tensor) -> Tensor:
     """
     x * sigmoid(x) (Elfwing et al., arXiv:1702.03118), elementwise.
@@ -3265,7 +2591,6 @@ def silu(x: Tensor) -> Tensor:
     >>> engine.silu(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def sin(x: Tensor) -> Tensor:
     """
     Sine of x radians, elementwise.
@@ -3278,7 +2603,6 @@ def sin(x: Tensor) -> Tensor:
     >>> engine.sin(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def sinc(x: Tensor) -> Tensor:
     """
     sin(pi x) / (pi x), 1 at 0, elementwise.
@@ -3291,7 +2615,6 @@ def sinc(x: Tensor) -> Tensor:
     >>> engine.sinc(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def sinh(x: Tensor) -> Tensor:
     """
     Hyperbolic sine, elementwise.
@@ -3304,22 +2627,18 @@ def sinh(x: Tensor) -> Tensor:
     >>> engine.sinh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     exp(x) / sum(exp(x)) along an axis, without overflow.
     """
-
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """
     log(1 + exp(beta x)) / beta, or x where beta x is above threshold.
     """
-
 def softshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
     """
     x moved lambd towards 0, at most to 0.
     """
-
 def softsign(x: Tensor) -> Tensor:
     """
     x / (1 + |x|), elementwise.
@@ -3332,10 +2651,7 @@ def softsign(x: Tensor) -> Tensor:
     >>> engine.softsign(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def sort(
-    x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True
-) -> Tensor:
+def sort(x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
     """
     The elements in order along an axis. Always stable; NaN counts as the largest.
 
@@ -3344,7 +2660,6 @@ def sort(
     >>> engine.sort(engine.asarray([3, 1, 2]))
     Tensor([1, 2, 3], dtype=int64)
     """
-
 def sqrt(x: Tensor) -> Tensor:
     """
     Square root, elementwise.
@@ -3357,7 +2672,6 @@ def sqrt(x: Tensor) -> Tensor:
     >>> engine.sqrt(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def square(x: Tensor) -> Tensor:
     """
     x * x, elementwise.
@@ -3370,27 +2684,18 @@ def square(x: Tensor) -> Tensor:
     >>> engine.square(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def squeeze(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
     """
     Axes of size 1 removed: those named, or all.
     """
-
 def stack(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
     """
     Tensors joined along a new axis.
     """
-
-def std(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    correction: float = 0.0,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def std(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """
     Standard deviation; divides by n - correction.
     """
-
 def subtract(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a - b, elementwise with broadcasting.
@@ -3403,27 +2708,18 @@ def subtract(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.subtract(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def sum(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    keepdims: builtins.bool = False,
-    dtype: DType | None = None,
-) -> Tensor:
+def sum(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
     """
     Sum over the axes named, or all. Accumulates in float64 or int64.
     """
-
 def swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
     """
     Two axes exchanged, as a view.
     """
-
 def take(x: Tensor, indices: Tensor, *, axis: int | None = None) -> Tensor:
     """
     The elements of x at integer positions along an axis, which a 1-d tensor need not name.
     """
-
 def tan(x: Tensor) -> Tensor:
     """
     Tangent of x radians, elementwise.
@@ -3436,7 +2732,6 @@ def tan(x: Tensor) -> Tensor:
     >>> engine.tan(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def tanh(x: Tensor) -> Tensor:
     """
     Hyperbolic tangent, elementwise.
@@ -3449,7 +2744,6 @@ def tanh(x: Tensor) -> Tensor:
     >>> engine.tanh(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def tanhshrink(x: Tensor) -> Tensor:
     """
     x - tanh(x), elementwise.
@@ -3462,12 +2756,10 @@ def tanhshrink(x: Tensor) -> Tensor:
     >>> engine.tanhshrink(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
 def threshold(x: Tensor, threshold: float, value: float) -> Tensor:
     """
     x, or value where x is not above threshold.
     """
-
 def trunc(x: Tensor) -> Tensor:
     """
     Integer part of x, elementwise.
@@ -3480,41 +2772,22 @@ def trunc(x: Tensor) -> Tensor:
     >>> engine.trunc(engine.asarray([0.5, 1.0])).shape
     (2,)
     """
-
-def trunc_normal_(
-    t: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    low: float = -2.0,
-    high: float = 2.0,
-    generator: Generator | None = None,
-) -> Tensor:
+def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, low: float = -2.0, high: float = 2.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place from a normal distribution cut off at low and high (absolute values, not deviations).
     """
-
-def uniform_(
-    t: Tensor, low: float = 0.0, high: float = 1.0, generator: Generator | None = None
-) -> Tensor:
+def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place, uniformly from [low, high).
     """
-
-def var(
-    x: Tensor,
-    axis: int | collections.abc.Sequence[int] | None = None,
-    correction: float = 0.0,
-    keepdims: builtins.bool = False,
-) -> Tensor:
+def var(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """
     Variance; divides by n - correction.
     """
-
 def where(condition: Tensor, a: typing.Any, b: typing.Any) -> Tensor:
     """
     a where condition holds, else b.
     """
-
 def xlogy(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
     a * log(b), 0 where a is 0, elementwise with broadcasting.
@@ -3527,22 +2800,14 @@ def xlogy(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.xlogy(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-
-def zeros(
-    shape: int | collections.abc.Sequence[int],
-    *,
-    dtype: DType | None = None,
-    device: typing.Any = None,
-) -> Tensor:
+def zeros(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     A tensor of zeros, float32 unless told otherwise.
     """
-
 def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Zeros with the shape, layout and dtype of x.
     """
-
 _extension_api: typing.Any
 bfloat16: dtype
 bool: dtype

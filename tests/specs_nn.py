@@ -120,6 +120,11 @@ OTHERWISE_TESTED: dict[str, set[str]] = {
         )
         if not hasattr(engine, name)  # else it counts there
     },
+    "tests/engine/test_attention.py": {"nn.functional.self_attention"},
+    "tests/engine/test_linear_cross_entropy.py": {"nn.functional.linear_cross_entropy"},
+    "tests/engine/test_quantized.py": {
+        f"nn.functional.{name}" for name in ("dequantize", "quantize", "quantized_linear")
+    },
     "tests/engine/test_nn_functions.py": {
         f"nn.functional.{name}" for name in (
             "alpha_dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout", "gru",

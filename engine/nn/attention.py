@@ -138,15 +138,18 @@ class MultiheadAttention(Module):
             engine.swapaxes(t.reshape((n, -1, self.num_heads, e // self.num_heads)), 1, 2)
             for t in (q, k, v)
         ]
-        y, weights = attention_and_weights(
-            heads[0], heads[1], heads[2], mask, self.dropout if self.training else 0.0
-        )
+        dropout = self.dropout if self.training else 0.0
+        weights = None
+        if need_weights:
+            y, weights = attention_and_weights(heads[0], heads[1], heads[2], mask, dropout)
+        else:
+            y = F.scaled_dot_product_attention(heads[0], heads[1], heads[2], mask, dropout)
         y = self.out_proj(engine.swapaxes(y, 1, 2).reshape((n, length, e)))
         if single:
             y = engine.squeeze(y, 0)
         elif not self.batch_first:
             y = engine.swapaxes(y, 0, 1)
-        if not need_weights:
+        if weights is None:
             return y, None
         if average_attn_weights:
             weights = weights.mean(axis=1)

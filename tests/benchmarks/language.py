@@ -2,108 +2,178 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 from tests.benchmarks.workload import Work, Workload
 
-HEADS, HEAD, LENGTH, WIDTH, VOCABULARY = 12, 64, 1024, 768, 50257
-TOKENS = 1024
+HEADS, HEAD, WIDTH, VOCABULARY, TOKENS = 12, 64, 768, 50257, 1024
 
-
-def _draw(*shapes: tuple[int, ...]) -> list[Any]:
-    """Arrays of normal numbers from one seed, so that both sides see the same."""
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    return [rng.standard_normal(shape, dtype=np.float32) for shape in shapes]
+Arrays = list[Any]
+# Makes the work of one side, "engine" or "torch", from its arrays.
+Make = Callable[[str, Arrays], Work]
 
 
 def _both(
+    name: str, flops: float, shapes: list[tuple[int, ...]], make: Make, **options: int
+) -> Workload:
+    """Arrays are normal numbers from one seed, so that both sides see the same."""
+
+    def draw() -> Arrays:
+        import numpy as np
+
+        rng = np.random.default_rng(0)
+        return [rng.standard_normal(shape, dtype=np.float32) for shape in shapes]
+
+    def side(library: str) -> Work:
+        asarray = importlib.import_module(library).asarray
+        return make(library, [asarray(a) for a in draw()])
+
+    return Workload(name, flops, lambda: side("engine"), lambda: side("torch"), **options)
+
+
+def _functions(library: str) -> Any:
+    return importlib.import_module(f"{library}.nn.functional")
+
+
+def _targets(library: str) -> Any:
+    import numpy as np
+
+    numbers = np.random.default_rng(1).integers(0, VOCABULARY, TOKENS)
+    return importlib.import_module(library).asarray(numbers)
+
+
+def _trained(
     name: str,
     flops: float,
     shapes: list[tuple[int, ...]],
-    ours: Callable[[list[Any]], Work],
-    peer: Callable[[list[Any]], Work],
+    function: Callable[..., Any],
+    constants: Callable[[str], Arrays] = lambda library: [],
     **options: int,
 ) -> Workload:
-    def make_ours() -> Work:
-        import engine
+    """Forward and backward of function(nn.functional, *arrays, *constants). The last array is the
+    gradient that arrives, and no argument; a loss has none."""
 
-        return ours([engine.asarray(a) for a in _draw(*shapes)])
+    def make(library: str, arrays: Arrays) -> Work:
+        F, extra = _functions(library), constants(library)
+        *leaves, grad = arrays
+        for t in leaves:
+            t.requires_grad = True
 
-    def make_peer() -> Work:
-        import torch
-
-        return peer([torch.from_numpy(a) for a in _draw(*shapes)])
-
-    return Workload(name, flops, make_ours, make_peer, **options)
-
-
-def _heads_of(qkv: Any) -> list[Any]:
-    """(tokens, 3 * width) as query, key and value (1, heads, tokens, head): views."""
-    parts = qkv.reshape(1, -1, 3, HEADS, HEAD)
-    return [parts[:, :, i].swapaxes(1, 2) for i in range(3)]
-
-
-def _attention(library: Any, gradient: bool) -> Callable[[list[Any]], Work]:
-    def make(arrays: list[Any]) -> Work:
-        F = library()
-        leaves = [t.requires_grad_() if hasattr(t, "requires_grad_") else t for t in arrays[:3]]
-        grad = arrays[3]
-
-        def work() -> object:
+        def work() -> None:
             for t in leaves:
                 t.grad = None
-                t.requires_grad = gradient
-            y = F.scaled_dot_product_attention(*leaves, is_causal=True)
-            if gradient:
-                y.backward(grad)
-            return y
+            y = function(F, *leaves, *extra)
+            y.backward(grad if y.ndim else None)
 
         return work
 
-    return make
+    return _both(name, flops, shapes, make, **options)
 
 
-def _engine_functions() -> Any:
-    from engine.nn import functional
+def _inferred(
+    name: str,
+    flops: float,
+    shapes: list[tuple[int, ...]],
+    function: Callable[..., Any],
+    **options: int,
+) -> Workload:
+    """function(nn.functional, *arrays) alone."""
 
-    return functional
+    def make(library: str, arrays: Arrays) -> Work:
+        F, no_grad = _functions(library), importlib.import_module(library).no_grad
 
+        def work() -> object:
+            with no_grad():
+                return function(F, *arrays)
 
-def _torch_functions() -> Any:
-    from torch.nn import functional
+        return work
 
-    return functional
-
-
-def _attention_row(gradient: bool) -> Workload:
-    # Half of the scores: 2 products forward, 5 more backward.
-    flops = (7 if gradient else 2) * HEADS * LENGTH * LENGTH * HEAD
-    return _both(
-        f"causal attention 12x1024x64, {'forward and backward' if gradient else 'forward'}",
-        float(flops),
-        [(1, HEADS, LENGTH, HEAD)] * 4,
-        _attention(_engine_functions, gradient),
-        _attention(_torch_functions, gradient),
-        rounds=9,
-        repeat=5,
-    )
+    return _both(name, flops, shapes, make, **options)
 
 
-def _decoding_attention() -> Workload:
-    def make(library: Callable[[], Any]) -> Callable[[list[Any]], Work]:
-        def with_cache(arrays: list[Any]) -> Work:
-            F = library()
-            q, keys, values = arrays[0], *(t[:, :, :1000] for t in arrays[1:])
-            return lambda: F.scaled_dot_product_attention(q, keys, values)
-
-        return with_cache
-
-    shapes = [(1, HEADS, 1, HEAD), *[(1, HEADS, LENGTH, HEAD)] * 2]
-    return _both("attention of 1 query, cache of 1000", 0, shapes, make(_engine_functions),
-                 make(_torch_functions), rounds=15, repeat=200)  # fmt: skip
+def _causal(F: Any, q: Any, k: Any, v: Any) -> Any:
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
-ROWS = [_attention_row(False), _attention_row(True), _decoding_attention()]
+def _with_cache(F: Any, q: Any, k: Any, v: Any) -> Any:
+    return F.scaled_dot_product_attention(q, k[:, :, :1000], v[:, :, :1000])
+
+
+def _head_loss(F: Any, x: Any, weight: Any, target: Any) -> Any:
+    if F.__name__.startswith("engine"):
+        return F.linear_cross_entropy(x, weight, target)
+    return F.cross_entropy(F.linear(x, weight), target)
+
+
+def _adamw() -> Workload:
+    def make(library: str, arrays: Arrays) -> Work:
+        parameters = arrays[::2]
+        for p, g in zip(parameters, arrays[1::2], strict=True):
+            p.requires_grad = True
+            p.grad = g
+        options = {"fused": True} if library == "torch" else {}
+        optim = importlib.import_module(f"{library}.optim")
+        return optim.AdamW(parameters, lr=1e-4, weight_decay=0.01, **options).step
+
+    block = [(3 * WIDTH, WIDTH), (WIDTH, WIDTH), (4 * WIDTH, WIDTH), (WIDTH, 4 * WIDTH)]
+    shapes = [shape for shape in block for _ in range(2)]
+    return _both("adamw, 7.1 million parameters", 0, shapes, make, rounds=15, repeat=5)
+
+
+def _weights(kind: str, out: int, width: int, tokens: int = 1) -> Workload:
+    """x W^T with weights of 32 bits or fewer; PyTorch has bfloat16 as a dtype, and otherwise reads
+    float32."""
+
+    def make(library: str, arrays: Arrays) -> Work:
+        x, weight = arrays
+        F, no_grad = _functions(library), importlib.import_module(library).no_grad
+        if library == "engine" and kind != "float32":
+            codes, scales = F.quantize(weight, kind)
+            return lambda: F.quantized_linear(x, codes, scales)
+        if kind == "bfloat16":
+            x, weight = x.bfloat16(), weight.bfloat16()
+
+        def work() -> object:
+            with no_grad():
+                return F.linear(x, weight)
+
+        return work
+
+    flops = 2.0 * tokens * out * width if tokens > 8 else 0
+    name = f"{kind} weights {out}x{width}, {tokens} token{'s' if tokens > 1 else ''}"
+    return _both(name, flops, [(tokens, width), (out, width)], make, rounds=9, repeat=10)
+
+
+ATTENTION = f"attention {HEADS}x{TOKENS}x{HEAD}"
+# Of one product, half of which is behind the causal mask.
+ATTENTION_FLOPS = float(HEADS * TOKENS * TOKENS * HEAD)
+INNER = 4 * WIDTH
+HEAD_FLOPS, LINEAR_FLOPS = 2.0 * TOKENS * WIDTH * VOCABULARY, 2.0 * TOKENS * WIDTH * INNER
+ROWS = [
+    _inferred(f"causal {ATTENTION}, inference", 2 * ATTENTION_FLOPS,
+              [(1, HEADS, TOKENS, HEAD)] * 3, _causal, rounds=9, repeat=5),
+    _trained(f"causal {ATTENTION}, train", 7 * ATTENTION_FLOPS,
+             [(1, HEADS, TOKENS, HEAD)] * 4, _causal, rounds=9, repeat=5),
+    _inferred("attention of 1 token to a cache of 1000", 0,
+              [(1, HEADS, 1, HEAD), *[(1, HEADS, TOKENS, HEAD)] * 2], _with_cache,
+              rounds=15, repeat=200),
+    _trained(f"head and cross-entropy {TOKENS}x{WIDTH}x{VOCABULARY}, train", 3 * HEAD_FLOPS,
+             [(TOKENS, WIDTH), (VOCABULARY, WIDTH), ()], _head_loss,
+             lambda library: [_targets(library)], rounds=5),
+    _trained(f"linear {TOKENS}x{WIDTH}x{INNER}, train", 3 * LINEAR_FLOPS,
+             [(TOKENS, WIDTH), (INNER, WIDTH), (INNER,), (TOKENS, INNER)],
+             lambda F, x, w, b: F.linear(x, w, b), repeat=3),
+    _trained(f"layer norm {TOKENS}x{WIDTH}, train", 0,
+             [(TOKENS, WIDTH), (WIDTH,), (WIDTH,), (TOKENS, WIDTH)],
+             lambda F, x, w, b: F.layer_norm(x, (WIDTH,), w, b), rounds=15, repeat=20),
+    _trained(f"gelu (tanh) {TOKENS}x{INNER}, train", 0, [(TOKENS, INNER)] * 2,
+             lambda F, x: F.gelu(x, approximate="tanh"), rounds=15, repeat=5),
+    _trained(f"embedding {VOCABULARY}x{WIDTH}, {TOKENS} tokens, train", 0,
+             [(VOCABULARY, WIDTH), (TOKENS, WIDTH)], lambda F, w, i: F.embedding(i, w),
+             lambda library: [_targets(library)], repeat=3),
+    _adamw(),
+    *(_weights(kind, VOCABULARY, WIDTH) for kind in ("float32", "bfloat16", "int8", "int4")),
+    *(_weights(kind, INNER, WIDTH, 512) for kind in ("float32", "int8", "int4")),
+]  # fmt: skip

@@ -184,3 +184,41 @@ def test_memory_grows_with_the_length_and_not_with_its_square() -> None:
         return engine.memory_stats()["peak_allocated_bytes"] - before
 
     assert peak(4000) < 2.3 * peak(2000)
+
+
+def by_slices(qkv: engine.Tensor, heads: int, **options) -> engine.Tensor:
+    n, length, packed = qkv.shape
+    parts = qkv.reshape((n, length, 3, heads, packed // 3 // heads))
+    q, k, v = (parts[:, :, i].swapaxes(1, 2) for i in range(3))
+    y = F.scaled_dot_product_attention(q, k, v, **options)
+    return y.swapaxes(1, 2).reshape((n, length, packed // 3))
+
+
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"scale": 0.2}], ids=str)
+@pytest.mark.parametrize("length", [3, 110])
+@pytest.mark.parametrize("dtype", [engine.float32, engine.float64, engine.bfloat16], ids=str)
+def test_self_attention_is_attention_of_the_parts(dtype, length, options) -> None:
+    x, g = draw(2, length, 48), engine.asarray(draw(2, length, 16)).astype(dtype)
+    one, other = leaf(x, dtype), leaf(x, dtype)
+    y, wanted = F.self_attention(one, 2, **options), by_slices(other, 2, **options)
+    y.backward(g)
+    wanted.backward(g)
+    for a, b in ((y.detach(), wanted.detach()), (one.grad, other.grad)):
+        np.testing.assert_array_equal(a.astype(engine.float64).numpy(),
+                                      b.astype(engine.float64).numpy())  # fmt: skip
+
+
+def test_self_attention_has_second_gradients() -> None:
+    x, results = draw(1, 7, 24), []
+    for function in (F.self_attention, by_slices):
+        t = leaf(x)
+        (g,) = engine.grad([function(t, 2, is_causal=True).sum()], [t], create_graph=True)
+        (g * g).sum().backward()
+        results.append(t.grad.numpy())
+    np.testing.assert_allclose(*results, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape, heads", [((2, 12), 2), ((1, 2, 10), 2), ((1, 2, 12), 0)])
+def test_self_attention_names_a_shape_that_does_not_fit(shape, heads) -> None:
+    with pytest.raises(ValueError, match=rf"self_attention: .*heads={heads}"):
+        F.self_attention(engine.ones(shape), heads)

@@ -15,6 +15,7 @@ void bind_transformer(py::module_& m) {
   def_op(m, "_attention",
          +[](const Tensor& q, const Tensor& k, const Tensor& v, const OptTensor& mask,
              double scale, bool causal) { return attention(q, k, v, or_none(mask), scale, causal); });
+  def_op(m, "_self_attention", &self_attention);
   def_op(m, "_linear_cross_entropy",
          +[](const Tensor& x, const Tensor& weight, const Tensor& target, int64_t ignore_index,
              const std::string& reduction, double label_smoothing) {

@@ -12,6 +12,9 @@ namespace zoo {
 // or floats to add, broadcast to (B, H, L, S), without a gradient, or undefined.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                  double scale, bool causal);
+// The same for queries, keys and values that are the three parts of the rows of qkv (B, T, 3 * W);
+// heads, which share W evenly, are joined again: (B, T, W). The gradient is one tensor, like qkv.
+Tensor self_attention(const Tensor& qkv, int64_t heads, double scale, bool causal);
 
 // ---- linear_cross_entropy.cpp ------------------------------------------------------------------
 // cross_entropy(linear(x, weight), target) for x (..., D), weight (V, D) and target (...) of class

@@ -50,6 +50,7 @@ from engine.nn.functional.adaptive_pooling import (
 )
 from engine.nn.functional.attention import (
     scaled_dot_product_attention,
+    self_attention,
 )
 from engine.nn.functional.class_loss import (
     cross_entropy,
@@ -269,6 +270,7 @@ __all__ = [
     "rnn_cell",
     "rrelu",
     "scaled_dot_product_attention",
+    "self_attention",
     "selu",
     "sigmoid",
     "sigmoid_focal_loss",

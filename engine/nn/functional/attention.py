@@ -66,7 +66,47 @@ def scaled_dot_product_attention(
     )[0]
 
 
-# The widest rows of which the kernel's blocks fit the caches.
+def self_attention(
+    qkv: Tensor, heads: int, is_causal: bool = False, scale: float | None = None
+) -> Tensor:
+    """scaled_dot_product_attention of the three parts of each row, heads joined again.
+
+    What stands between the two projections of a transformer block. Its gradient is written as one
+    tensor, where three slices of qkv would each make and add up one of their own.
+
+    Args:
+        qkv: (N, L, 3 * E): queries, keys and values side by side, each the heads side by side.
+        heads: how many; they share E evenly.
+        is_causal, scale: as for scaled_dot_product_attention.
+
+    Returns:
+        (N, L, E).
+
+    Raises:
+        ValueError: a shape that does not fit.
+
+    >>> self_attention(engine.ones((2, 5, 12)), heads=2, is_causal=True).shape
+    (2, 5, 4)
+    """
+    check_float("self_attention", qkv, "qkv")
+    if heads < 1 or qkv.ndim != 3 or qkv.shape[2] % (3 * heads) or qkv.shape[2] == 0:
+        raise ValueError(
+            f"self_attention: qkv has shape {qkv.shape}, heads={heads}; expected (N, L, 3 * E) "
+            "with E a multiple of the heads"
+        )
+    n, length, packed = qkv.shape
+    width = packed // 3 // heads
+    scale = 1 / math.sqrt(width) if scale is None else scale
+    if qkv.dtype in _FUSED and width <= _WIDEST and qkv.size > 0:
+        return _C._self_attention(qkv, heads, scale, is_causal)
+    parts = qkv.reshape((n, length, 3, heads, width))
+    q, k, v = (engine.swapaxes(parts[:, :, i], 1, 2) for i in range(3))
+    y = scaled_dot_product_attention(q, k, v, is_causal=is_causal, scale=scale)
+    return engine.swapaxes(y, 1, 2).reshape((n, length, packed // 3))
+
+
+# What the kernel takes: the widest rows of which its blocks fit the caches.
+_FUSED = (engine.float32, engine.float16, engine.bfloat16)
 _WIDEST = 256
 
 
@@ -74,12 +114,11 @@ def _is_fused(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, enable_gqa: bool
 ) -> bool:
     """Whether the kernel takes these."""
-    narrow = (engine.float32, engine.float16, engine.bfloat16)
     batch = query.shape[:-2]
     if enable_gqa:
         batch = (*batch[:-1], key.shape[-3])
     return (
-        query.dtype in narrow
+        query.dtype in _FUSED
         and query.dtype == key.dtype == value.dtype
         and query.ndim <= 4
         and key.shape[:-2] == value.shape[:-2] == batch

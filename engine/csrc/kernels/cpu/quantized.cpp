@@ -12,6 +12,19 @@ namespace {
 using V = Vector<float>;
 constexpr int64_t kL = kLanes<float>;
 
+// kL bytes as that many numbers.
+ZOO_INLINE Vector<int32_t> widen(const int8_t* p) {
+#if ZOO_ISA_LEVEL >= 1  // one instruction, of which compilers make two and their shuffles
+  Vector<int32_t> v;
+  asm("vpmovsxbd %1, %0" : "=v"(v) : "m"(*reinterpret_cast<const int8_t(*)[kL]>(p)));
+  return v;
+#else
+  const auto bytes = load<VectorN<int8_t, kL>>(p);
+  return __builtin_convertvector(__builtin_convertvector(bytes, VectorN<int16_t, kL>),
+                                 Vector<int32_t>);
+#endif
+}
+
 // Each kind: decode(row, p, out) makes kStep weights, from p on, as kStep / kL vectors.
 struct BF16Rows {
   static constexpr int64_t kStep = kL;
@@ -42,8 +55,7 @@ struct Int8Rows {
         scales(static_cast<const float*>(m.scales)),
         width(m.width) {}
   ZOO_INLINE void decode(int64_t row, int64_t p, V* out) const {
-    const auto narrow = load<VectorN<int8_t, kL>>(codes + row * width + p);
-    out[0] = __builtin_convertvector(__builtin_convertvector(narrow, Vector<int32_t>), V);
+    out[0] = __builtin_convertvector(widen(codes + row * width + p), V);
   }
   ZOO_INLINE float at(int64_t row, int64_t p) const {
     return static_cast<float>(codes[row * width + p]);
@@ -64,20 +76,30 @@ struct Int4Rows {
         width(m.width) {}
   ZOO_INLINE void decode(int64_t row, int64_t p, V* out) const {
     constexpr int kHalf = kInt4Group / 2 / kL;
-    const int64_t at = row * width + p;
-    const float scale =
-        std::bit_cast<float>(static_cast<uint32_t>(scales[at / kInt4Group]) << 16);
+    const int64_t group = group_of(row, p);
+    const int8_t* from = codes + group * (kInt4Group / 2);
+    const float scale = std::bit_cast<float>(static_cast<uint32_t>(scales[group]) << 16);
+#if ZOO_ISA_LEVEL == 2  // a vector holds what each of the 16 nibbles stands for
+    const V values = V{0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1} * scale;
+    const auto bytes = widen(from);
+    out[0] = __builtin_shuffle(values, bytes);  // by the lowest bits
+    out[kHalf] = __builtin_shuffle(values, bytes >> 4);
+#else
     unrolled<kHalf>([&](auto i) ZOO_ALWAYS {
-      const auto bytes = __builtin_convertvector(
-          load<VectorN<int8_t, kL>>(codes + at / 2 + i * kL), Vector<int32_t>);
+      const auto bytes = widen(from + i * kL);
       out[i] = __builtin_convertvector((bytes << 28) >> 28, V) * scale;
       out[kHalf + i] = __builtin_convertvector(bytes >> 4, V) * scale;
     });
+#endif
   }
   ZOO_INLINE float at(int64_t, int64_t) const { return 0; }  // there is nothing after whole groups
   ZOO_INLINE float scale(int64_t) const { return 1.0f; }
   ZOO_INLINE const void* address(int64_t row, int64_t p) const {
-    return codes + (row * width + p) / 2;
+    return codes + group_of(row, p) * (kInt4Group / 2);
+  }
+  // Unsigned: a division is a shift then.
+  ZOO_INLINE int64_t group_of(int64_t row, int64_t p) const {
+    return static_cast<int64_t>(static_cast<uint64_t>(row * width + p) / kInt4Group);
   }
 };
 
