@@ -20,12 +20,12 @@ MAY_IMPORT = {
     "hub": {"numpy", "requests", "tqdm", "safetensors", "yaml", "filelock", "platformdirs",
             "urllib3"},
     "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tiktoken", "tokenizers",
-            "onnx", "onnxruntime", "tomli"},
+            "onnx", "onnxruntime", "tensorboardX", "tomli"},
     "cli": {"zoo", "hub", "numpy", "PIL", "tqdm", "shtab"},
 }  # fmt: skip
 # Slow to import: only inside functions, so that no command pays for what it does not use.
 LAZY = {"requests", "urllib3", "tqdm", "matplotlib", "yaml", "filelock", "platformdirs", "tiktoken",
-        "tokenizers", "onnx", "onnxruntime"}  # fmt: skip
+        "tokenizers", "onnx", "onnxruntime", "tensorboardX"}  # fmt: skip
 LAZY_FOR_THE_CLI = {"numpy", "PIL", "shtab"} | LAZY
 
 # What each part of the C++ code may include, besides itself and the standard library.

@@ -72,6 +72,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
     )
+    parser.add_argument(
+        "--tensorboard",
+        action="store_true",
+        help="log to OUT/tensorboard as well; needs: pip install 'zoo[tensorboard]'",
+    )
     parser.add_argument("--no-report", action="store_true", help="leave out report.html at the end")
     parser.add_argument(
         "--plan",
@@ -129,7 +134,13 @@ def run(args: argparse.Namespace) -> int:
 
             cross_validate(args.model, args.data, report=not args.no_report, **common)
         else:
-            finetune(args.model, args.data, report=not args.no_report, **common)
+            finetune(
+                args.model,
+                args.data,
+                report=not args.no_report,
+                callbacks=_callbacks(args),
+                **common,
+            )
         return 0
     if args.plan or args.fix:
         raise UsageError("--plan and --fix are for a new run; leave out --resume")
@@ -148,10 +159,17 @@ def run(args: argparse.Namespace) -> int:
         data=args.data,
         expected={name: value for name, value in given.items() if value is not None},
         report=not args.no_report,
+        callbacks=_callbacks(args),
         say=say,
         show_progress=True,
     )
     return 0
+
+
+def _callbacks(args: argparse.Namespace) -> list[Any]:
+    from zoo.train import TensorBoard
+
+    return [TensorBoard()] if args.tensorboard else []
 
 
 def _print_recipe(args: argparse.Namespace, settings: dict[str, Any]) -> int:

@@ -21,7 +21,7 @@ def test_a_plan_says_what_is_there_and_writes_nothing(zoo, two_classes, tmp_path
     assert result.returncode == 0, result.stderr
     assert "41 pictures in 2 classes" in result.stdout
     assert "Identical files within a class: 1 group(s)" in result.stdout
-    assert re.search(r"About .* s and \d+\.\d GiB of memory", result.stdout)
+    assert re.search(r"About \d+ .*(s|min) and \d+\.\d GiB of memory", result.stdout)
     assert contents(two_classes) == before
     assert not (tmp_path / "runs").exists()
 

@@ -87,3 +87,27 @@ def test_no_report_leaves_it_out(zoo, two_classes, settings, tmp_path):
     assert result.returncode == 0
     assert not (tmp_path / "bare" / "report.html").exists()
     assert "report.html" not in result.stdout
+
+
+def test_several_runs_are_compared_on_one_page(zoo, run, two_classes, settings, tmp_path):
+    other = [*settings, "--lr", "0.01", "--out", "<i>other"]
+    assert zoo("finetune", "resnet20", "--data", two_classes, *other).returncode == 0
+    result = zoo("report", "run", "<i>other", "--out", "both.html")
+    assert result.returncode == 0, result.stderr
+    page = read_page((tmp_path / "both.html").read_bytes())
+    body = page.text_of("body")
+    assert "2 runs" in body and "<i>other" in body and "i" in page.tags  # i: keys of legends
+    assert "0.01" in body and "0.003" in body  # where they differ
+    assert page.text_of("table").count("%") >= 2
+    assert zoo("report", "run", "nowhere").returncode == 1
+
+
+def test_tensorboard_logs_lie_beside_the_others(zoo, two_classes, settings, tmp_path):
+    result = zoo(
+        "finetune", "resnet20", "--data", two_classes, *settings, "--out", "t", "--tensorboard",
+        "--no-report",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    (file,) = (tmp_path / "t" / "tensorboard").iterdir()
+    content = file.read_bytes()
+    assert b"step/loss" in content and b"epoch/val_accuracy" in content

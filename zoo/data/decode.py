@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import io
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 89_478_485
 """Pictures of more pixels are refused: 256 MiB as RGB, the limit at which Pillow warns."""
+
+MinSide = int | Callable[[int, int], int | None] | None
+"""How far a picture may be reduced as it is decoded; see `decode`."""
 
 SUFFIXES = frozenset(
     ".jpg .jpeg .jpe .jfif .png .gif .bmp .dib .webp .tif .tiff .ppm .pgm .pbm .pnm .pfm "
@@ -64,7 +68,10 @@ class Decoded:
 
 
 def decode(
-    source: bytes | str | os.PathLike[str], *, min_side: int | None = None, name: str | None = None
+    source: bytes | str | os.PathLike[str],
+    *,
+    min_side: MinSide = None,
+    name: str | None = None,
 ) -> Image.Image:
     """Decode a picture file to an upright RGB `PIL.Image`.
 
@@ -74,7 +81,8 @@ def decode(
             allows the picture to be reduced by the largest power of two that leaves its shorter
             side at least that long: JPEGs inside the decoder, which is several times faster for
             camera pictures, other formats by averaging. The result depends on the file and on this
-            number only. Training uses it, since its random crops are rescaled anyway.
+            number only. Training uses it, since its random crops are rescaled anyway. A function
+            is called with the upright picture's full width and height, and gives the number.
         name: what errors call the picture; by default the path.
 
     Raises:
@@ -88,7 +96,10 @@ def decode(
 
 
 def decode_with_facts(
-    source: bytes | str | os.PathLike[str], *, min_side: int | None = None, name: str | None = None
+    source: bytes | str | os.PathLike[str],
+    *,
+    min_side: MinSide = None,
+    name: str | None = None,
 ) -> Decoded:
     """As `decode`, with the file's format, full size and orientation beside the picture."""
     if isinstance(source, bytes):
@@ -125,7 +136,7 @@ def _available_formats() -> tuple[str, ...]:
     return tuple(f for f in _FORMATS if f in Image.OPEN)  # AVIF is missing from older Pillows
 
 
-def _decode(data: bytes, min_side: int | None, name: str) -> Decoded:
+def _decode(data: bytes, min_side: MinSide, name: str) -> Decoded:
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -158,17 +169,19 @@ def upright_rgb(image: Image.Image, name: str) -> Image.Image:
         image.info = info
 
 
-def _finish(image: Any, min_side: int | None, name: str) -> Decoded:
+def _finish(image: Any, min_side: MinSide, name: str) -> Decoded:
     """From an opened picture to an upright one."""
     if image.width * image.height > MAX_PIXELS:
         raise UnreadableImage(name, _too_large(f"{image.width}x{image.height} pixels is "))
     opened_as = image.size
+    key_scale = _GRAY_KEY_SCALE.get(_raw_mode(image), 1)
+    key_shift = 8 if _raw_mode(image) == "RGB;16B" else 0
+    stored_orientation = _orientation(image)  # loads a PNG, which then knows no raw mode
+    if callable(min_side):  # orientations 5 to 8 swap the axes
+        min_side = min_side(*(opened_as if stored_orientation < 5 else opened_as[::-1]))
     if min_side is not None and image.format in ("JPEG", "MPO"):
         image.draft(None, (min_side, min_side))
     drafted = image.size != opened_as
-    key_scale = _GRAY_KEY_SCALE.get(_raw_mode(image), 1)
-    key_shift = 8 if _raw_mode(image) == "RGB;16B" else 0
-    stored_orientation = _orientation(image)
     image.load()
     # TIFFs are turned by Pillow as they load, which clears their tag: hence the second look.
     remaining = _orientation(image)

@@ -103,7 +103,9 @@ def _inspect_one(picture: Picture) -> PictureFacts:
         data = read_bytes(picture.path)
         digest = hashlib.sha256(data).digest()
         found = decode_with_facts(data, min_side=_MIN_SIDE, name=picture.path)
-    except UnreadableImage as failure:
+    except UnreadableImage as error:
+        # A new one: the one that was raised holds on to the file's content through its traceback.
+        failure = UnreadableImage(error.path, error.reason)
         return PictureFacts(digest, 0, 0, 1, b"", failure)
     hashed = difference_hash(found.image)
     return PictureFacts(digest, found.width, found.height, found.orientation, hashed, None)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zoo.data.decode import SUFFIXES, decode
+from zoo.data.decode import SUFFIXES, MinSide, decode
 from zoo.data.errors import (
     NoClassFolders,
     NoPictures,
@@ -130,7 +130,7 @@ class FolderImages(ImageSet):
         self.labels = np.array([index[p.class_name] for p in pictures], dtype=np.int64)
         self._digests = digests
 
-    def load(self, index: int, min_side: int | None = None) -> Image.Image:
+    def load(self, index: int, min_side: MinSide = None) -> Image.Image:
         return decode(self.pictures[index].path, min_side=min_side)
 
     def name(self, index: int) -> str:

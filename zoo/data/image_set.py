@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zoo.data.decode import MinSide
+
 if TYPE_CHECKING:
     from PIL import Image
 
@@ -29,8 +31,9 @@ class ImageSet(ABC):
         return len(self.labels)
 
     @abstractmethod
-    def load(self, index: int, min_side: int | None = None) -> Image.Image:
-        """Picture `index` as upright RGB. With `min_side` it may be reduced, but its shorter side
+    def load(self, index: int, min_side: MinSide = None) -> Image.Image:
+        """Picture `index` as upright RGB. With `min_side` it may be reduced (see
+        `zoo.data.decode`), but its shorter side
         stays at least that long (pixels) unless it was shorter to begin with."""
 
     @abstractmethod
@@ -90,7 +93,7 @@ class ArrayImages(ImageSet):
                 f"expected 0..{len(classes) - 1} for {len(classes)} classes"
             )
 
-    def load(self, index: int, min_side: int | None = None) -> Image.Image:
+    def load(self, index: int, min_side: MinSide = None) -> Image.Image:
         from PIL import Image
 
         return Image.fromarray(np.ascontiguousarray(self.images[index])).convert("RGB")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -161,7 +161,7 @@ class Loader:
         self.threads = threads
         self.prefetch = prefetch
         self.odds = odds
-        self._cache = _Cache(cache_bytes)
+        self._cache = PictureCache(cache_bytes)
         self._running: weakref.WeakSet[Generator[Batch, None, None]] = weakref.WeakSet()
 
     def __len__(self) -> int:
@@ -243,12 +243,50 @@ class Loader:
         return chunk
 
     def _view(self, index: int, sample: int, epoch: int) -> NDArray[np.uint8]:
-        prepared = self._cache.get(index)
-        if prepared is None:
-            image = self.images.load(index, min_side=self.transform.min_side)
-            prepared = self.transform.prepare(image)
-            self._cache.offer(index, prepared)
-        return self.transform.draw(prepared, sample_rng(self.seed, epoch, sample))
+        return view_of(
+            self.images,
+            index,
+            self.transform,
+            lambda: sample_rng(self.seed, epoch, sample),
+            self._cache,
+        )
+
+
+def view_of(
+    images: ImageSet,
+    index: int,
+    transform: Transform,
+    make_rng: Callable[[], np.random.Generator],
+    cache: PictureCache | None = None,
+) -> NDArray[np.uint8]:
+    """The view of a picture that a transform draws: decoded no finer than this view needs, or taken
+    from a cache, which makes no difference to its pixels.
+
+    Args:
+        images, index: the picture.
+        transform: of it.
+        make_rng: gives the view's random numbers, from their start each time it is called.
+        cache: of prepared pictures.
+
+    >>> view_of(images, 3, augmentation, lambda: sample_rng(0, 0, 3)).shape      # doctest: +SKIP
+    (224, 224, 3)
+    """
+    size = None if cache is None else cache.sizes.get(index)
+    least = None if size is None else transform.min_side(*size, make_rng())
+    prepared = None if cache is None or size is None else cache.get(index, least)
+    if prepared is None:
+
+        def min_side(width: int, height: int) -> int | None:
+            nonlocal size, least
+            size, least = (width, height), transform.min_side(width, height, make_rng())
+            return least
+
+        image = images.load(index, min_side)
+        size = size or image.size  # sets that reduce nothing do not ask
+        prepared = transform.prepare(image)
+        if cache is not None:
+            cache.offer(index, least, size, prepared)
+    return transform.draw(prepared, make_rng(), size)
 
 
 def to_tensor(images: NDArray[np.uint8]) -> Any:
@@ -288,7 +326,7 @@ class _Chunk(NamedTuple):
     stop: int
 
 
-class _Cache:
+class PictureCache:
     """Prepared pictures, first come, first kept, until `budget` bytes are full.
 
     Nothing is ever evicted: an epoch visits every picture once, so keeping the latest would find
@@ -296,16 +334,27 @@ class _Cache:
     """
 
     def __init__(self, budget: int) -> None:
-        self._free = budget
+        self._budget = self._free = budget
         self._lock = threading.Lock()
-        self._pictures: dict[int, Image.Image] = {}
+        self._pictures: dict[tuple[int, int | None], Image.Image] = {}
+        self.sizes: dict[int, tuple[int, int]] = {}  # of pictures met, before any reduction
 
-    def get(self, index: int) -> Image.Image | None:
-        return self._pictures.get(index)
+    @property
+    def held(self) -> int:
+        """Bytes in use."""
+        return self._budget - self._free
 
-    def offer(self, index: int, picture: Image.Image) -> None:
-        size = picture.width * picture.height * _BYTES_PER_PIXEL
+    def get(self, index: int, least: int | None) -> Image.Image | None:
+        """A picture as it is for that least shorter side."""
+        return self._pictures.get((index, least))
+
+    def offer(
+        self, index: int, least: int | None, full_size: tuple[int, int], picture: Image.Image
+    ) -> None:
+        """Keep a picture, if there is room."""
+        self.sizes[index] = full_size
+        needed = picture.width * picture.height * _BYTES_PER_PIXEL
         with self._lock:
-            if size <= self._free and index not in self._pictures:
-                self._pictures[index] = picture
-                self._free -= size
+            if needed <= self._free and (index, least) not in self._pictures:
+                self._pictures[index, least] = picture
+                self._free -= needed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ from zoo.data.folder_layout import claims_picture, is_hidden, printable
 
 if TYPE_CHECKING:
     from PIL import Image
+
+# Opened images read their file when first used, which one thread at a time may do: a list may hold
+# the same image twice.
+_LOADING = threading.Lock()
 
 STREAM = "-"
 """Stands for the lines of a stream among paths."""
@@ -90,7 +95,8 @@ def open_source(source: Source, name: str) -> Image.Image:
             raise UnreadableImage(name, "a folder without pictures")
         return decode(source)
     if isinstance(source, Image.Image):
-        return upright_rgb(source, name)
+        with _LOADING:
+            return upright_rgb(source, name)
     if isinstance(source, np.ndarray):
         return upright_rgb(Image.fromarray(_checked(source, name)), name)
     raise TypeError(

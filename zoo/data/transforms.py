@@ -36,15 +36,21 @@ _SAMPLE_STREAM = 0
 class Transform(Protocol):
     """What a loader needs of a transform; see the module's text for the two halves."""
 
-    @property
-    def min_side(self) -> int | None:
-        """Passed to `ImageSet.load`: how far the decoder may reduce pictures (pixels), or None."""
+    def min_side(self, width: int, height: int, rng: np.random.Generator) -> int | None:
+        """How far a picture of that size may be reduced before `prepare`, for the view that `draw`
+        would make with equal random numbers: the least shorter side (pixels), or None."""
 
     def prepare(self, image: Image.Image) -> Image.Image:
         """The deterministic half."""
 
-    def draw(self, prepared: Image.Image, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """The random half: (size, size, 3) uint8, or several views (views, size, size, 3)."""
+    def draw(
+        self,
+        prepared: Image.Image,
+        rng: np.random.Generator,
+        full_size: tuple[int, int] | None = None,
+    ) -> NDArray[np.uint8]:
+        """The random half: (size, size, 3) uint8, or several views (views, size, size, 3).
+        `full_size` is that of the picture before it was reduced; None: it was not."""
 
 
 def sample_rng(seed: int, epoch: int, index: int) -> np.random.Generator:
@@ -138,8 +144,7 @@ class Preprocessing:
         if min(self.std) <= 0:
             raise ValueError(f"preprocessing: std={self.std}; expected positive numbers")
 
-    @property
-    def min_side(self) -> None:
+    def min_side(self, width: int, height: int, rng: np.random.Generator) -> None:
         """Every pixel counts: published accuracies are for undiminished pictures."""
         return None
 
@@ -157,7 +162,12 @@ class Preprocessing:
             image = image.resize(wanted, _filter(self.interpolation))
         return image
 
-    def draw(self, prepared: Image.Image, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def draw(
+        self,
+        prepared: Image.Image,
+        rng: np.random.Generator,
+        full_size: tuple[int, int] | None = None,
+    ) -> NDArray[np.uint8]:
         """The prepared square as (size, size, 3) uint8; draws nothing from `rng`."""
         return np.asarray(prepared)
 
@@ -230,31 +240,43 @@ class TrainAugmentation:
         if self.shift < 0:
             raise ValueError(f"augmentation: shift={self.shift}; expected pixels, 0 or more")
 
-    @property
-    def min_side(self) -> int | None:
-        """Random crops are rescaled anyway, so pictures may be reduced while they are decoded to
-        twice the square's side: even then their smallest crops hold more pixels than those of
-        undiminished ImageNet pictures, which are about 500x375."""
-        return 2 * self.preprocessing.size if self.kind == "resized_crop" else None
+    def min_side(self, width: int, height: int, rng: np.random.Generator) -> int | None:
+        """Random crops are rescaled anyway, so a picture may be halved as often as its crop then
+        still has the square's side: decoding the rest would be in vain."""
+        if self.kind != "resized_crop":
+            return None
+        rng.random()  # whether it is mirrored
+        left, top, right, bottom = self._crop_box(width, height, rng)
+        halvings = (min(right - left, bottom - top) // self.preprocessing.size).bit_length() - 1
+        return min(width, height) >> halvings if halvings > 0 else None
 
     def prepare(self, image: Image.Image) -> Image.Image:
         """All that comes before the first random number."""
         return image if self.kind == "resized_crop" else self.preprocessing.prepare(image)
 
-    def draw(self, prepared: Image.Image, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def draw(
+        self,
+        prepared: Image.Image,
+        rng: np.random.Generator,
+        full_size: tuple[int, int] | None = None,
+    ) -> NDArray[np.uint8]:
         """A random view of a prepared picture: (size, size, 3) uint8."""
         mirrored = rng.random() < self.hflip
         if self.kind == "resized_crop":
             size = self.preprocessing.size
-            box = self._crop_box(*prepared.size, rng)
-            view = np.asarray(
-                prepared.resize((size, size), _filter(self.preprocessing.interpolation), box=box)
-            )
+            full_size = full_size or prepared.size
+            box = _scaled(self._crop_box(*full_size, rng), full_size, prepared.size)
+            how = _filter(self.preprocessing.interpolation)
+            cut = prepared.resize((size, size), how, box=box)
+            if mirrored:
+                cut = cut.transpose(_left_to_right())  # quicker than NumPy's reversed copies
+            view = np.asarray(cut)
         elif self.kind == "shift":
             view = self._shifted(np.asarray(prepared), rng)
         else:
             view = np.asarray(prepared)
-        view = view[:, ::-1] if mirrored else view
+        if mirrored and self.kind != "resized_crop":
+            view = view[:, ::-1]
         if self.jitter or self.policy != "none":
             from PIL import Image
 
@@ -318,6 +340,25 @@ class TrainAugmentation:
 
 def _between(low: float, high: float, rng: np.random.Generator) -> float:
     return low + (high - low) * rng.random()
+
+
+def _scaled(
+    box: tuple[int, int, int, int], size: tuple[int, int], new_size: tuple[int, int]
+) -> tuple[float, float, float, float]:
+    """A box in a picture of `size`, in the same picture at `new_size`."""
+    if size == new_size:
+        return box
+    across, down = new_size[0] / size[0], new_size[1] / size[1]
+    left, top, right, bottom = box
+    # Rounding must not carry it over the edge.
+    ends = min(right * across, new_size[0]), min(bottom * down, new_size[1])
+    return left * across, top * down, *ends
+
+
+def _left_to_right() -> Any:
+    from PIL.Image import Transpose
+
+    return Transpose.FLIP_LEFT_RIGHT
 
 
 def _filter(interpolation: str) -> Any:

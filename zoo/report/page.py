@@ -81,7 +81,7 @@ def _body(
         _head(record, answers),
         sections.curves(record.rows),
         sections.confusion(answers),
-        sections.class_table(answers),
+        sections.class_section(answers),
         sections.calibrated(answers),
         *_looked_at(answers, val, model),
         sections.audit_section(
@@ -90,7 +90,12 @@ def _body(
             audit.train_counts,
             audit.val_counts,
         ),
-        sections.settings_table(record.config.to_dict(), record.own_settings()),
+        sections.settings_section(
+            record.recipe,
+            record.origin.get("reasons", ()),
+            record.config.to_dict(),
+            record.own_settings(),
+        ),
         sections.provenance(_sources(record), record.command()),
     ]
 
@@ -101,7 +106,7 @@ def _head(record: Record, answers: Answers) -> Element:
     return h(
         "header",
         h("h1", record.title),
-        h("p", record.command(), class_="quiet name"),
+        h("p", h("code", record.command()), class_="quiet name"),
         sections.facts(
             [
                 (

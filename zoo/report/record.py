@@ -12,12 +12,12 @@ from typing import Any
 
 import hub
 import zoo
-from zoo import demo
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.checkpoint import Checkpoints
-from zoo.train.config import TrainConfig, default_config
+from zoo.train.config import TrainConfig
 from zoo.train.errors import NotARun, quoted
 from zoo.train.log import Row, read_rows
+from zoo.train.recipes import RECIPES, make_recipe
 
 
 @dataclass(frozen=True)
@@ -73,28 +73,39 @@ class Record:
         """What to call the run."""
         return f"{self.origin['model']} on {Path(self.origin['data_path']).name}"
 
+    @property
+    def recipe(self) -> str:
+        """Name of the recipe that the run's settings are told by."""
+        name = self.origin.get("recipe")
+        return name if name in RECIPES else "scratch" if self._from_nothing else "finetune"
+
+    @property
+    def _from_nothing(self) -> bool:
+        return bool(self.origin["weights"] == "none")
+
     def own_settings(self) -> dict[str, Any]:
-        """Settings that differ from the defaults of `zoo finetune`."""
-        usual = default_config(pretrained=self.origin["weights"] != "none")
-        if self.origin["data_path"] == demo.NAME:
-            usual = TrainConfig.from_dict({**usual.to_dict(), **demo.SETTINGS})
-        given, usual_values = self.config.to_dict(), usual.to_dict()
-        return {name: value for name, value in given.items() if value != usual_values[name]}
+        """Settings that differ from those of the recipe."""
+        recipe = make_recipe(self.recipe, pretrained=not self._from_nothing)
+        usual = TrainConfig.from_dict(recipe.settings).to_dict()
+        given = self.config.to_dict()
+        return {name: value for name, value in given.items() if value != usual[name]}
 
     def command(self) -> str:
-        """What to type to run it again."""
-        return command(self.origin, self.own_settings())
+        """What to type to run it again, whatever recipe would be chosen then."""
+        return command(self.origin, self.recipe, self.own_settings())
 
 
-def command(origin: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    """The `zoo finetune` that starts from `origin` with `settings`.
+def command(origin: Mapping[str, Any], recipe: str, settings: Mapping[str, Any]) -> str:
+    """The `zoo finetune` that starts from `origin` with a recipe, changed by `settings`.
 
-    >>> command({"model": "resnet18", "weights": "none", "data_path": "my pets"}, {"lr": 0.1})
-    "zoo finetune resnet18 --data 'my pets' --weights none --lr 0.1"
+    >>> origin = {"model": "resnet18", "weights": "default", "data_path": "my pets"}
+    >>> command(origin, "full", {"lr": 0.1})
+    "zoo finetune resnet18 --data 'my pets' --recipe full --lr 0.1"
     """
     words = ["zoo finetune", quoted(origin["model"]), "--data", quoted(origin["data_path"])]
     if origin["weights"] != "default":
         words += ["--weights", quoted(origin["weights"])]
+    words += ["--recipe", quoted(recipe)]
     if origin.get("strict"):
         words.append("--strict")
     for name, value in settings.items():

@@ -112,7 +112,7 @@ def confusion(answers: Answers) -> Element:
         ),
         h("img", src=heat_map(matrix), alt="confusion matrix", class_="heat"),
         h("h3", "The commonest mistakes"),
-        _table(
+        table(
             ["is", "is taken for", "pictures", "of"],
             [
                 [_name(classes[i]), _name(classes[j]), str(n), str(int(matrix[i].sum()))]
@@ -147,7 +147,7 @@ def _matrix(matrix: Any, classes: Sequence[str]) -> Element:
     return h("table", h("thead", head), h("tbody", rows), class_="confusion")
 
 
-def class_table(answers: Answers) -> Element:
+def class_section(answers: Answers) -> Element:
     """Precision, recall and F1 of every class, the weakest first."""
     scores = class_scores(answers.classes, answers.confusion())
     known = [s for s in scores if s.pictures]
@@ -166,10 +166,10 @@ def class_table(answers: Answers) -> Element:
             f"{percent(means[0])}, mean F1 {percent(means[1])}.",
             class_="quiet",
         ),
-        h("div", _table(head, map(_class_row, shown), numeric=(1,)), class_="scroll"),
+        h("div", table(head, map(_class_row, shown), numeric=(1,)), class_="scroll"),
         _folded(
             f"{len(folded)} more classes",
-            h("div", _table(head, map(_class_row, folded), numeric=(1,)), class_="scroll"),
+            h("div", table(head, map(_class_row, folded), numeric=(1,)), class_="scroll"),
         )
         if folded
         else None,
@@ -225,14 +225,17 @@ def calibrated(answers: Answers) -> Element:
     )
 
 
-def settings_table(config: dict[str, Any], own: dict[str, Any]) -> Element:
-    """All settings; those that differ from the defaults stand out."""
+def settings_section(
+    recipe: str, reasons: Sequence[str], config: dict[str, Any], own: dict[str, Any]
+) -> Element:
+    """The recipe, why it was chosen, and all settings; those that differ from it stand out."""
     first = [[h("span", k, class_="own"), h("code", str(v))] for k, v in own.items()]
     rest = [[k, h("code", str(v))] for k, v in config.items() if k not in own]
     return section(
         "Recipe",
-        _table(["changed", ""], first) if first else h("p", "All settings are the defaults."),
-        _folded(f"{len(rest)} settings left at their defaults", _table(["setting", ""], rest)),
+        h("p", h("b", recipe), [h("div", reason, class_="quiet") for reason in reasons]),
+        table(["its own", ""], first) if first else None,
+        _folded(f"{len(rest)} settings as the recipe has them", table(["setting", ""], rest)),
     )
 
 
@@ -240,7 +243,7 @@ def provenance(pairs: Sequence[tuple[str, str]], command: str) -> Element:
     """Where everything comes from, and how to do it again."""
     return section(
         "Where it comes from",
-        _table(["", ""], [[name, h("code", value)] for name, value in pairs]),
+        table(["", ""], [[name, h("code", value)] for name, value in pairs]),
         h("h3", "To do it again"),
         h("pre", command, class_="command"),
     )
@@ -276,8 +279,8 @@ def audit_section(
                 for look, name in (("train", "to train"), ("val", "to validate"))
             ],
         ),
-        h("div", _table(head, shown, numeric=(1, 2)), class_="scroll"),
-        _folded(f"{len(folded)} more classes", _table(head, folded, numeric=(1, 2)))
+        h("div", table(head, shown, numeric=(1, 2)), class_="scroll"),
+        _folded(f"{len(folded)} more classes", table(head, folded, numeric=(1, 2)))
         if folded
         else None,
     )
@@ -291,7 +294,9 @@ def _name(text: str) -> Element:
     return h("bdi", text, class_="name")
 
 
-def _table(head: Sequence[str], rows: Any, numeric: Sequence[int] = ()) -> Element:
+def table(head: Sequence[str], rows: Any, numeric: Sequence[int] = ()) -> Element:
+    """A table of cells, each a text or elements; `numeric` columns stand to the right."""
+
     def look(column: int) -> str | None:
         return "n" if column in numeric else None
 

@@ -2,10 +2,10 @@
 
 STYLE = """
 :root{color-scheme:light dark;--page:#fff;--ink:#1d2733;--quiet:#5d6b7a;--rule:#dde3ea;
---panel:#f5f7fa;--train:#6f83a0;--val:#c8324b;--rate:#12876f;--accent:#2563c9;--bad:#c8324b}
+--panel:#f5f7fa;--train:#6f83a0;--val:#c8324b;--rate:#12876f;--accent:#2563c9;--bad:#c8324b;--ochre:#b07a10;--plum:#8a3fa8}
 @media (prefers-color-scheme:dark){:root{--page:#12161c;--ink:#e6ebf1;--quiet:#9aa8b8;
 --rule:#2b343f;--panel:#1a2028;--train:#8ea4c4;--val:#ff7a8f;--rate:#3cc7a6;--accent:#6ea8ff;
---bad:#ff7a8f}}
+--bad:#ff7a8f;--ochre:#e0ad4c;--plum:#c88be0}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:2rem 1.2rem 4rem;max-width:70rem;background:var(--page);
 color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
@@ -13,6 +13,7 @@ h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
 h2{font-size:1.15rem;margin:2.4rem 0 .6rem;padding-top:.8rem;border-top:1px solid var(--rule)}
 h3{font-size:1rem;margin:1.2rem 0 .5rem}
 p{margin:.4rem 0;max-width:52rem}
+p.name{max-width:none}
 .quiet{color:var(--quiet)}
 .facts{display:flex;flex-wrap:wrap;gap:.8rem;margin:1.2rem 0 0;padding:0}
 .facts div{background:var(--panel);border-radius:8px;padding:.6rem .9rem;min-width:9rem}
@@ -22,7 +23,7 @@ p{margin:.4rem 0;max-width:52rem}
 .row{display:flex;flex-wrap:wrap;gap:1.2rem;align-items:flex-start}
 figure{margin:0;flex:1 1 18rem;max-width:26rem}
 figcaption{font-size:.85rem}
-.legend{color:var(--quiet);margin-left:.7rem;white-space:nowrap}
+.legend{color:var(--quiet);margin-right:.7rem;display:inline-block;overflow-wrap:anywhere}
 .key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.35em;
 background:currentColor;vertical-align:-.05em}
 .chart{width:100%;height:auto;display:block}
@@ -33,6 +34,11 @@ background:currentColor;vertical-align:-.05em}
 .train{stroke:var(--train);color:var(--train)}.val{stroke:var(--val);color:var(--val)}
 .rate{stroke:var(--rate);color:var(--rate)}.faint{stroke:var(--train);opacity:.35}
 .dot{stroke:none}.dot.train{fill:var(--train)}.dot.val{fill:var(--val)}
+.run0{stroke:var(--accent);color:var(--accent)}.run1{stroke:var(--val);color:var(--val)}
+.run2{stroke:var(--rate);color:var(--rate)}.run3{stroke:var(--train);color:var(--train)}
+.run4{stroke:var(--ochre);color:var(--ochre)}.run5{stroke:var(--plum);color:var(--plum)}
+.dot.run0{fill:var(--accent)}.dot.run1{fill:var(--val)}.dot.run2{fill:var(--rate)}
+.dot.run3{fill:var(--train)}.dot.run4{fill:var(--ochre)}.dot.run5{fill:var(--plum)}
 .mark{fill:none;stroke:var(--rate);stroke-width:2.2}.kept{color:var(--rate)}
 .ideal{stroke:var(--quiet);stroke-dasharray:4 4;color:var(--quiet)}
 .count{fill:var(--train);opacity:.3;color:var(--train)}.hit{fill:var(--val);opacity:.18}

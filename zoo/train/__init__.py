@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from zoo.train.result import Result
     from zoo.train.run import finetune, plan, resume, write_page
     from zoo.train.task import Task
+    from zoo.train.tensorboard import TensorBoard
     from zoo.train.text_config import TextConfig
     from zoo.train.text_run import finetune_text, resume_text
     from zoo.train.trainer import Trainer
@@ -34,6 +35,7 @@ _HOMES = {
     "Result": "result",
     "Summary": "report",
     "Task": "task",
+    "TensorBoard": "tensorboard",
     "TextConfig": "text_config",
     "TrainConfig": "config",
     "TrainError": "errors",
@@ -58,6 +60,7 @@ __all__ = [
     "Result",
     "Summary",
     "Task",
+    "TensorBoard",
     "TextConfig",
     "TrainConfig",
     "TrainError",

@@ -56,7 +56,10 @@ class WeightAverage:
             part = 1 / self.count
         else:
             part = 1 - min(self.decay, (1 + self.count) / (_SOON + self.count))
+        moving = _moving(self.model)
         for name, array in self._floats().items():
+            if name not in moving:
+                continue  # the mean of what stays is what it was
             mean = self._means[name]
             mean += array.dtype.type(part) * (array - mean)
 
@@ -82,6 +85,16 @@ def full_state(model: Module) -> dict[str, NDArray[Any]]:
     ['bias', 'weight']
     """
     return {name: t.detach().numpy().copy() for name, t in model.state_dict().items()}
+
+
+def _moving(model: Module) -> set[str]:
+    """Names of what training changes now: parameters with gradients, buffers in training mode."""
+    names = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    for prefix, module in model.named_modules():
+        if module.training:
+            start = f"{prefix}." if prefix else ""
+            names |= {start + name for name, _ in module.named_buffers() if "." not in name}
+    return names
 
 
 @contextmanager

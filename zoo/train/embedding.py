@@ -31,7 +31,7 @@ class Embedded:
     Attributes:
         path: of the array, (rows, width) float32.
         names: of the table that says which row is of which picture: row,path.
-        rows, width: of the array.
+        rows, width: of the array; both 0 where no picture could be read.
         failures: pictures that could not be read; they have no row.
     """
 
@@ -65,7 +65,7 @@ def write_features(
     path = Path(path)
     table = path.with_suffix(".csv")
     failures: list[UnreadableImage] = []
-    rows, width = 0, model.head_features
+    rows = width = 0
     with tempfile.TemporaryFile() as features, tempfile.TemporaryFile() as names:
         text = io.TextIOWrapper(names, "utf-8", errors="surrogateescape", newline="")
         writer = csv.writer(text)
@@ -76,7 +76,7 @@ def write_features(
                 continue
             features.write(np.ascontiguousarray(row, dtype="<f4").tobytes())
             writer.writerow([rows, name])
-            rows += 1
+            rows, width = rows + 1, row.size
         text.flush()
         with hub.atomic_file(path, 4 * rows * width) as file:
             header = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}

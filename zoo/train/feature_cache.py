@@ -97,6 +97,7 @@ class FeatureCache:
         with contextlib.suppress(OSError, hub.HubError):
             self.folder.mkdir(parents=True, exist_ok=True)
             if _size(self.folder) + features.nbytes > self.limit:
+                self.folder = None  # what comes will not fit either
                 return
             path = _write(self.folder, names, features)
             for number in self._new:

@@ -15,6 +15,7 @@ import zoo
 from engine import Tensor
 from zoo.data import ImageSet, LoaderError, Preprocessing
 from zoo.data.errors import DataError
+from zoo.data.loader import view_of
 from zoo.data.threads import default_threads, ordered_map
 from zoo.data.transforms import Transform, philox
 from zoo.train.feature_cache import FeatureCache, backbone_key
@@ -127,10 +128,13 @@ class ViewFeatures:
 
     def _view(self, images: ImageSet, index: int, view: int) -> NDArray[np.uint8]:
         try:
-            picture = images.load(index, min_side=self.transform.min_side)
             content = int.from_bytes(images.digest(index)[:8], "little")
-            rng = philox(self.seed, _VIEW_STREAM, view, content)
-            return self.transform.draw(self.transform.prepare(picture), rng)
+            return view_of(
+                images,
+                index,
+                self.transform,
+                lambda: philox(self.seed, _VIEW_STREAM, view, content),
+            )
         except (DataError, MemoryError):
             raise
         except Exception as error:

@@ -79,7 +79,10 @@ class LoopConfig:
         5, "steps in a row with a loss or gradient that is not finite before the run ends", least=1
     )
     save_every: int = setting(
-        200, "steps between checkpoints; one more is saved after each epoch", least=1, free=True
+        200,
+        "steps between checkpoints; one more follows an epoch, unless the last is seconds old",
+        least=1,
+        free=True,
     )
     threads: int = setting(0, "CPU threads; 0: one for each CPU", least=0, free=True)
     device: str = setting("cpu", "where to compute", choices=("cpu",), free=True)

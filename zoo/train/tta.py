@@ -37,10 +37,9 @@ class Views:
         if self.kind not in KINDS[1:]:
             raise ValueError(f"views: kind={self.kind!r}; expected one of {KINDS[1:]}")
 
-    @property
-    def min_side(self) -> int | None:
+    def min_side(self, width: int, height: int, rng: np.random.Generator) -> None:
         """As for the preprocessing itself."""
-        return self.preprocessing.min_side
+        return self.preprocessing.min_side(width, height, rng)
 
     def prepare(self, image: Image.Image) -> Image.Image:
         """The square for "flip", the resized picture for "ten"."""
@@ -48,7 +47,12 @@ class Views:
             return self.preprocessing.prepare(image)
         return self.preprocessing.resized(image)
 
-    def draw(self, prepared: Image.Image, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def draw(
+        self,
+        prepared: Image.Image,
+        rng: np.random.Generator,
+        full_size: tuple[int, int] | None = None,
+    ) -> NDArray[np.uint8]:
         """(views, size, size, 3) uint8; draws nothing from `rng`."""
         pixels = np.asarray(prepared)
         squares = [pixels]

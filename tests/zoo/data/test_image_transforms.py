@@ -230,6 +230,24 @@ def test_kind_none_is_the_preprocessing() -> None:
 
 
 def test_only_random_crops_allow_reduced_decoding() -> None:
-    assert Preprocessing().min_side is None
-    assert TrainAugmentation(kind="shift").min_side is None
-    assert TrainAugmentation(Preprocessing(size=224)).min_side == 448
+    for transform in (Preprocessing(), TrainAugmentation(kind="shift")):
+        assert transform.min_side(4000, 3000, sample_rng(0, 0, 0)) is None
+
+
+@pytest.mark.parametrize("width, height", [(500, 375), (1024, 768), (3000, 4000), (9000, 600)])
+def test_a_picture_is_halved_as_often_as_its_crop_keeps_the_squares_side(
+    width: int, height: int
+) -> None:
+    augmentation = TrainAugmentation(Preprocessing(size=224), scale=(0.2, 1.0))
+    reduced = 0
+    for i in range(200):
+        rng = sample_rng(0, 0, i)
+        rng.random()
+        left, top, right, bottom = augmentation._crop_box(width, height, rng)
+        crop = min(right - left, bottom - top)
+        least = augmentation.min_side(width, height, sample_rng(0, 0, i))
+        factor = 1 if least is None else min(width, height) // least
+        assert crop // factor >= 224 or factor == 1
+        assert crop // (2 * factor) < 224  # once more would be too often
+        reduced += factor > 1
+    assert (reduced > 50) == (width > 600)

@@ -75,7 +75,7 @@ def many(classes: int, each: int = 3) -> Answers:
 
 @pytest.mark.parametrize("classes", [2, 20, 21, 400])
 def test_matrix_and_table_stay_readable_with_many_classes(classes):
-    parts = [show(f(many(classes))) for f in (sections.confusion, sections.class_table)]
+    parts = [show(f(many(classes))) for f in (sections.confusion, sections.class_section)]
     assert ("<img" in parts[0]) == (classes > 20)  # a picture instead of a table
     assert parts[0].count("<tr") <= 27
     before_fold = parts[1].split("<details")[0]

@@ -140,7 +140,7 @@ def test_predicting_many_pictures_takes_no_more_memory_than_a_few(model, data):
     """python -m pytest -m slow tests/zoo/train/test_train_predictions.py"""
     path = str(next(data.rglob("*.jpg")))
     peaks = []
-    for count in (200, 20_000):
+    for count in (200, 5_000):
         for _ in predict(model, (path for _ in range(count)), batch_size=16):
             pass
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -184,3 +184,23 @@ def test_a_run_without_report_has_none(data, tmp_path):
     )  # fmt: skip
     assert result.report is None
     assert "<b>" not in result._repr_html_() and "&lt;b&gt;" in result._repr_html_()
+
+
+def test_prediction_in_the_midst_of_training_leaves_the_model_in_it(model, data):
+    picture = next(data.rglob("*.png"))
+    expected = model.predict(picture)
+    model.train()
+    model.layer1.eval()
+    modes = [module.training for module in model.modules()]
+    buffers = [buffer.numpy().copy() for buffer in model.buffers()]
+    assert model.predict(picture) == expected
+    assert [module.training for module in model.modules()] == modes
+    for buffer, before in zip(model.buffers(), buffers, strict=True):
+        assert np.array_equal(buffer.numpy(), before)
+
+
+def test_the_same_opened_image_may_come_many_times(model, data):
+    for path in data.rglob("*.jpg"):
+        with Image.open(path) as opened:
+            found = model.predict([opened] * 12, threads=4, batch_size=12)
+        assert {p.top for p in found} == {model.predict([path] * 12, batch_size=12)[0].top}
