@@ -14,6 +14,10 @@ from zoo.train.text_config import LORA, TEXT_FINE_TUNING, TEXT_FROM_SCRATCH, Tex
 
 _OF_PICTURES = {setting.name for setting in fields(TrainConfig)}
 _OF_TEXT = {setting.name: setting for setting in fields(TextConfig)}
+# Of `zoo finetune`, besides settings.
+_SWITCHES_OF_PICTURES = (
+    "strict", "recipe", "print_recipe", "find_lr", "plan", "fix", "tensorboard", "no_report",
+)  # fmt: skip
 _METAVARS = {int: "N", float: "X", str: "TEXT"}
 
 
@@ -141,7 +145,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         UsageError: some are for pictures only.
     """
     foreign = [name for name in _OF_PICTURES - _OF_TEXT.keys() if hasattr(args, name)]
-    foreign += ["strict"] if getattr(args, "strict", False) else []
+    foreign += [name for name in _SWITCHES_OF_PICTURES if getattr(args, name, None)]
     if foreign:
         raise UsageError(f"{_flags(sorted(foreign))}: for models of pictures only")
     return {name: getattr(args, name) for name in _OF_TEXT if hasattr(args, name)}

@@ -38,6 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="show the text while it is made (default: on a terminal, for one text)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON array instead")
+    parser.add_argument(
+        "--draft",
+        metavar="MODEL",
+        help="a smaller model of the same vocabulary that guesses ahead, such as distilgpt2 for "
+        "gpt2: the same distribution, faster where memory is the limit",
+    )
     add_dtype(parser)
     add_threads(parser)
 
@@ -69,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
     from zoo.text.open import open_text_model
 
     model = open_text_model(args.run, threads=args.threads, dtype=args.dtype or "float32")
+    if args.draft is not None:
+        settings["draft"] = open_text_model(args.draft)
     if args.prompt is None:
         return _converse(model, args, settings)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt

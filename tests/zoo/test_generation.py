@@ -14,7 +14,7 @@ import engine
 from tests.zoo.reference import seeded_gpt as s
 from zoo.models import gpt
 from zoo.models.text_model import ContextTooLong
-from zoo.text import generation, sampling, stops
+from zoo.text import generation, sampling, speculative, stops
 from zoo.text import settings as settings_module
 from zoo.text.beam import beam_search
 from zoo.text.errors import GenerateError
@@ -51,6 +51,7 @@ def text_of(model: gpt.GPT, prompt: str = "Hello", **settings: Any) -> str:
 def test_with_and_without_cache_the_text_is_the_same(
     model: gpt.GPT, temperature: float, window: bool
 ) -> None:
+    """Field case D-02: up to the limit of the context, and past it with a window."""
     settings = {
         "temperature": temperature,
         "window": window,
@@ -82,6 +83,7 @@ def test_greedy_text_is_the_reference_s() -> None:
 
 
 def test_a_text_is_the_same_in_a_batch_and_alone(model: gpt.GPT) -> None:
+    """Field case D-03."""
     prompts = ["Hi", "A longer prompt", "é"]
     together = model.complete(prompts, temperature=0, max_tokens=15)
     for prompt, found in zip(prompts, together, strict=True):
@@ -140,6 +142,7 @@ def test_a_processor_can_forbid(model: gpt.GPT) -> None:
 
 
 def test_a_prompt_that_does_not_fit_is_refused_at_once(model: gpt.GPT) -> None:
+    """Field case D-02."""
     with pytest.raises(ContextTooLong, match="has 65 tokens.* at most 64"):
         model.generate("x" * 45, max_tokens=20)
     with pytest.raises(ContextTooLong, match="has 71 tokens.* at most 64"):
@@ -285,6 +288,64 @@ def test_half_characters_are_held_back() -> None:
     assert pieces == ["a", "😀", "b"]
 
 
+# ---- with a draft --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def draft() -> gpt.GPT:
+    """Another, smaller model of the same vocabulary."""
+    network = seeded(gpt.build("gpt_nano", vocab=257, layers=1, width=24, context=80))
+    network.tokenizer = byte_tokenizer()
+    network.arch = "draft"
+    return network
+
+
+@pytest.mark.parametrize("tokens", [1, 2, 5, 6, 30, 59])
+def test_a_draft_leaves_the_greedy_text_as_it_is(
+    model: gpt.GPT, draft: gpt.GPT, tokens: int
+) -> None:
+    plain, drafted, alike = (
+        model.complete(["Hello"], temperature=0, max_tokens=tokens, **kind)[0].tokens
+        for kind in ({}, {"draft": draft}, {"draft": model})
+    )
+    assert plain == drafted == alike
+
+
+def test_what_a_draft_leads_to_has_the_distribution_of_the_model() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        p, q = rng.dirichlet(np.ones(6) / 2), rng.dirichlet(np.ones(6) / 2)
+        # Shares of the draft's tokens that are accepted, measured on a fine grid of u.
+        grid = (np.arange(4000) + 0.5) / 4000
+        kept = np.array(
+            [q[t] * np.mean([speculative.accepted(p, q, t, u) for u in grid]) for t in range(6)]
+        )
+        found = kept + (1 - kept.sum()) * speculative.residual(p, q)
+        np.testing.assert_allclose(found, p, atol=1e-3)
+
+
+def test_drawn_text_with_a_draft_ends_and_repeats(model: gpt.GPT, draft: gpt.GPT) -> None:
+    made = [text_of(model, seed=1, draft=draft, stop=["zzz"]) for _ in range(2)]
+    assert made[0] == made[1] and len(made[0].encode("utf-8", "replace")) >= 20
+    several = model.complete(["a", "bc"], n=2, max_tokens=6, draft=draft)
+    assert [len(c.tokens) for c in several] == [6] * 4
+
+
+def test_drafts_that_cannot_be(model: gpt.GPT, draft: gpt.GPT) -> None:
+    other = gpt.build("gpt_nano", vocab=50257, width=4, heads=1)
+    other.tokenizer, other.arch, model.arch = gpt2_tokenizer(), "other", "large"
+    with pytest.raises(GenerateError, match="the draft other has another tokenizer than large"):
+        model.generate("x", draft=other)
+    short = gpt.build("gpt_nano", vocab=257, context=8)
+    short.tokenizer, short.arch = byte_tokenizer(), "short"
+    with pytest.raises(GenerateError, match="short reads at most 8 tokens, not 11"):
+        model.generate("x", max_tokens=10, draft=short)
+    with pytest.raises(GenerateError, match="cannot be used with beams"):
+        model.generate("x", draft=draft, beams=2)
+    with pytest.raises(GenerateError, match="needs the cache"):
+        model.generate("x", draft=draft, window=True)
+
+
 def test_examples() -> None:
-    for module in (sampling, settings_module, stops):
+    for module in (sampling, settings_module, speculative, stops):
         assert doctest.testmod(module, extraglobs={"np": np}).failed == 0

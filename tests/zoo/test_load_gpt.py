@@ -62,6 +62,7 @@ def by_hand(state: dict[str, np.ndarray], ids: list[int]) -> np.ndarray:
 @pytest.mark.parametrize("prefix", ["", "transformer.", "module.transformer."])
 @pytest.mark.parametrize("extras", [False, True])
 def test_every_layout_gives_the_network_by_hand(tmp_path: Path, prefix: str, extras: bool) -> None:
+    """Field case B-10: no check of shapes sees a square matrix that was transposed."""
     state = tiny_state()
     hub.write_safetensors(tmp_path / "w.safetensors", published(state, prefix, extras), {})
     model = expect_text(zoo.load("gpt_nano", tmp_path / "w.safetensors", **SIZES))

@@ -64,6 +64,7 @@ def test_loss_and_gradients(name: str) -> None:
 
 @each_case
 def test_a_short_prompt_in_a_padded_batch(name: str) -> None:
+    """Field case D-03."""
     with engine.no_grad():
         last = network(name)(tokens(), pads=s.PADS).numpy()[:, -1]
     assert relative(last, GOLDEN[f"{name}/padded"]) < 1e-11
@@ -126,6 +127,7 @@ def test_keys_and_shapes_are_those_of_the_published_files() -> None:
 
 
 def test_square_projections_multiply_from_the_right() -> None:
+    """Field case B-10."""
     layer = gpt.Conv1D(8, 8)
     rng = np.random.default_rng(0)
     weight, bias, x = rng.random((8, 8)), rng.random(8), rng.random((3, 8))
@@ -158,11 +160,13 @@ def test_a_padded_batch_continues_through_a_cache_as_each_sequence_alone() -> No
 
 
 def test_padding_has_no_positions() -> None:
+    """Field case D-03."""
     assert gpt._positions(0, 5, (2, 0)).tolist() == [[0, 0, 0, 1, 2], [0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize("cached", [True, False])
 def test_more_tokens_than_the_context_are_refused(cached: bool) -> None:
+    """Field case D-02."""
     model = network("distilgpt2")
     long = engine.asarray(np.zeros((1, s.CONTEXT + 1), np.int64))
     with pytest.raises(ContextTooLong, match="49 tokens.* at most 48"):

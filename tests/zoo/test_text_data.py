@@ -73,6 +73,7 @@ def test_bytes_are_utf8_whatever_their_mark_and_line_ends(data: bytes, text: str
     ],
 )
 def test_bytes_that_are_not_utf8_are_named(data: bytes, message: str) -> None:
+    """Field case D-06."""
     with pytest.raises(BadEncoding, match=message):
         decode(data, "f")
 
@@ -135,6 +136,7 @@ def test_another_text_or_tokenizer_is_another_file(tmp_path: Path) -> None:
 
 
 def test_prompts_are_not_learned_and_real_ends_are(tmp_path: Path) -> None:
+    """Field case D-07: what is learned is marked by position, so ends are."""
     rows = [{"prompt": "ab", "completion": "c"}, {"text": "d"}]
     path = write(tmp_path / "f.jsonl", "\n".join(map(json.dumps, rows)))
     found = load_corpus(path, byte_tokenizer())
@@ -159,6 +161,7 @@ def test_files_without_text_are_refused(tmp_path: Path, data: str) -> None:
 
 @pytest.mark.parametrize("count", [5, 9, 17, 18, 19, 33, 1000])
 def test_short_texts_give_blocks_that_fit(count: int) -> None:
+    """Field case D-06."""
     train, val = split(corpus_of(count), 0.2, 0, 16)
     assert len(train) + len(val) == count and len(val) >= 2
     made = EpochBlocks(train, 16, 4, 0)
@@ -172,6 +175,7 @@ def test_short_texts_give_blocks_that_fit(count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_too_little_text_says_how_much_there_is(count: int) -> None:
+    """Field case D-06."""
     with pytest.raises(TooLittleText, match=f"has {count} token.*some blocks of 16"):
         split(corpus_of(count), 0.2, 0, 16)
 

@@ -44,6 +44,7 @@ def test_the_vocabulary_is_the_published_one_byte_for_byte() -> None:
 
 @each_piece
 def test_text_comes_back(number: int) -> None:
+    """Field case D-01: no space before a sign, no tab and no line end is lost."""
     text = seeded_text.PIECES[number]
     assert gpt2_tokenizer().decode(gpt2_tokenizer().encode(text)) == text
 
@@ -70,6 +71,7 @@ def test_special_tokens_in_text_are_text_unless_asked_for() -> None:
 
 
 def test_half_a_character_decodes_without_raising() -> None:
+    """Field case D-01."""
     first = gpt2_tokenizer().encode("😀")[0]
     assert gpt2_tokenizer().decode([first]) == "\ufffd"
 

@@ -166,6 +166,9 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, layer: int, mask: Tensor | None, cache: KVCache | None) -> Tensor:
         b, t, c = x.shape
         qkv = self.c_attn(x)  # (B, T, 3 C)
+        dropout = self.dropout if self.training else 0.0
+        if cache is None and mask is None and dropout == 0:
+            return self.c_proj(F.self_attention(qkv, self.heads, is_causal=True))
         q, k, v = (
             engine.swapaxes(part.reshape((b, t, self.heads, c // self.heads)), 1, 2)
             for part in (qkv[..., :c], qkv[..., c : 2 * c], qkv[..., 2 * c :])
@@ -177,7 +180,7 @@ class Attention(nn.Module):
             k,
             v,
             mask,
-            dropout_p=self.dropout if self.training else 0.0,
+            dropout_p=dropout,
             is_causal=mask is None and t > 1,
         )
         return self.c_proj(engine.swapaxes(y, 1, 2).reshape((b, t, c)))
@@ -301,6 +304,8 @@ class GPT(TextModel):
             raise ContextTooLong(before + t, room)
         if cache is not None:
             pads = cache.pads
+        elif pads is not None and not any(pads):
+            pads = None
         x = self.wte(tokens) + self.wpe(_positions(before, t, pads))  # (B, T, C)
         x = F.dropout(x, self.config.dropout, self.training)
         mask = _mask(before, t, pads)
@@ -375,7 +380,8 @@ def _quantized(weight: Tensor, bias: Tensor | None, kind: str) -> nn.QuantizedLi
     """The projection by a weight (out, in) that is kept in fewer bits."""
     out_features, in_features = weight.shape
     linear = nn.QuantizedLinear(in_features, out_features, kind, bias is not None)
-    linear.codes, linear.scales = F.quantize(weight.detach(), kind)
+    # In rows: codes keep the order in memory of what they are made of.
+    linear.codes, linear.scales = F.quantize(weight.detach().contiguous(), kind)
     if linear.bias is not None and bias is not None:
         with engine.no_grad():
             linear.bias.copy_(bias)

@@ -112,7 +112,8 @@ class TextModel(ZooModel):
         """The text that follows `prompt`, piece by piece as it is made.
 
         Args:
-            settings: fields of zoo.text.GenerateConfig, and `processors`.
+            settings: fields of zoo.text.GenerateConfig, `processors` and `draft`; see
+                zoo.text.stream.
 
         >>> for piece in zoo.load("gpt_shakespeare").generate("ROMEO:", seed=1):  # doctest: +SKIP
         ...     print(piece, end="", flush=True)

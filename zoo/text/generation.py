@@ -147,13 +147,18 @@ class Reader:
 
 
 def stream(
-    model: TextModel, prompt: str, processors: Sequence[Processor] = (), **settings: Any
+    model: TextModel,
+    prompt: str,
+    processors: Sequence[Processor] = (),
+    draft: TextModel | None = None,
+    **settings: Any,
 ) -> Iterator[str]:
     """The text that follows `prompt`, piece by piece as it is made; whole characters only.
 
     Args:
         model: with a tokenizer.
         processors: called in turn with the tokens so far and the logits (V,); they return logits.
+        draft: a faster model that guesses ahead; see zoo.text.speculative.
         settings: fields of GenerateConfig.
 
     Raises:
@@ -165,12 +170,12 @@ def stream(
     """
     config = _config(settings)
     if config.beams > 1:
-        return iter([complete(model, [prompt], 1, processors, **settings)[0].text])
+        return iter([complete(model, [prompt], 1, processors, draft, **settings)[0].text])
     texts = _texts(model, [prompt], 1, config)
-    most = _room(model, texts, config)
+    rounds = _rounds(model, texts, config, processors, draft)
 
     def pieces() -> Iterator[str]:
-        for _ in _run(model, texts, config, processors, most):
+        for _ in rounds:
             yield from texts[0].pieces
             texts[0].pieces.clear()
 
@@ -182,6 +187,7 @@ def complete(
     prompts: Sequence[str],
     n: int = 1,
     processors: Sequence[Processor] = (),
+    draft: TextModel | None = None,
     **settings: Any,
 ) -> list[Completion]:
     """`n` continuations of each prompt, in order, computed as one batch.
@@ -194,17 +200,19 @@ def complete(
     if n < 1 or not prompts:
         raise GenerateError(f"n={n} texts for {len(prompts)} prompts; expected 1 or more of each")
     texts = _texts(model, prompts, n, config)
-    most = _room(model, texts, config)
     if config.beams > 1:
         from zoo.text.beam import beam_search
 
+        if draft is not None:
+            raise GenerateError("a draft guesses what is drawn next; it cannot be used with beams")
+        most = _room(model, texts, config)
         for text in texts:
             for token in beam_search(model, text.tokens, config, most, processors):
                 if not text.reason:
                     text.add(token, model.tokenizer.end)
             text.finish()
     else:
-        for _ in _run(model, texts, config, processors, most):
+        for _ in _rounds(model, texts, config, processors, draft):
             pass
     return [Completion(t.prompt, t.text, tuple(t.tokens[t.start :]), t.reason) for t in texts]
 
@@ -251,6 +259,46 @@ def _room(model: TextModel, texts: Sequence[_Text], config: GenerateConfig) -> i
     if room < max(wanted, 1):
         raise ContextTooLong(longest + max(wanted, 1), model.context)
     return wanted or min(DEFAULT_TOKENS, room)
+
+
+def _rounds(
+    model: TextModel,
+    texts: list[_Text],
+    config: GenerateConfig,
+    processors: Sequence[Processor],
+    draft: TextModel | None,
+) -> Iterator[None]:
+    """Make the texts, all at once or, with a draft, one after the other; what cannot work is
+    refused now."""
+    most = _room(model, texts, config)
+    if draft is None:
+        return _run(model, texts, config, processors, most)
+    from zoo.text.speculative import speculate
+
+    if config.window or not config.cache:
+        raise GenerateError("a draft needs the cache, and a text that fits the context")
+    made = [
+        speculate(model, draft, text.tokens, config, most, text.draws, processors) for text in texts
+    ]
+
+    def one_by_one() -> Iterator[None]:
+        modes = [(each, each.training) for each in (model, draft)]
+        try:
+            for text, tokens in zip(texts, made, strict=True):
+                for each, _ in modes:
+                    each.eval()
+                for token in tokens:
+                    text.add(token, model.tokenizer.end)
+                    yield
+                    if text.reason:
+                        break
+                text.finish()
+                yield
+        finally:
+            for each, was_training in modes:
+                each.train(was_training)
+
+    return one_by_one()
 
 
 def _run(

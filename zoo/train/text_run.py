@@ -235,8 +235,8 @@ def _plan(network: TextModel, train: Tokens, val: Tokens, config: TextConfig, ou
     return "\n".join(
         [
             "",
-            f"{network.arch}, {network.num_parameters / 1e6:.1f} million parameters, starting "
-            f"from {network.source['name']}",
+            f"{network.arch}, {network.num_parameters:,} parameters, starting from "
+            f"{network.source['name']}",
             *network.notices,
             f"{len(train):,} tokens to train on, {len(val):,} to validate on",
             f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}, blocks of {block} tokens"

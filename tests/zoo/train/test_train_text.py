@@ -94,6 +94,7 @@ def quiet(line: str) -> None:
 
 
 def test_unequal_batches_weigh_as_one_batch_of_all_their_tokens() -> None:
+    """Field case C-03."""
     model = tiny().to(engine.float64)
     task = task_of(model)
     rng = np.random.default_rng(0)
@@ -187,6 +188,7 @@ class _StopAfter(StopRequest):
 def test_a_stopped_run_goes_on_bit_for_bit(
     tmp_path: Path, book: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
+    """Field case C-04 among it: the learning rates of the steps are those of the whole run."""
     settings = {**SETTINGS, **settings}
     finetune_text("gpt_nano", book, out=tmp_path / "whole", say=quiet, **settings)
     with monkeypatch.context() as patched:
