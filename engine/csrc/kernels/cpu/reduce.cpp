@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kBlock = 32768;  // reduced elements per partial result
 constexpr int64_t kTile = 512;     // neighbouring outputs reduced together, at most
-constexpr int64_t kLanes = 16;     // independent accumulators of one run
+constexpr int64_t kLanes = 32;     // independent accumulators of one run
 
 // ---- what is accumulated: identity, one element, two partial results ----------------------------
 
@@ -27,7 +27,7 @@ struct SumOp {
   using In = T;
   using Acc = Wide<T>;
   using Out = Acc;
-  static constexpr bool kLaned = true;
+  static constexpr bool kLaned = true, kSums = true;
   static ZOO_INLINE Acc identity() { return 0; }
   static ZOO_INLINE Acc load(T x) { return static_cast<Acc>(static_cast<ComputeType<T>>(x)); }
   static ZOO_INLINE Acc combine(Acc a, Acc b) { return a + b; }
@@ -45,12 +45,13 @@ struct MaxOp {
   using In = T;
   using Acc = ComputeType<T>;
   using Out = T;
-  static constexpr bool kLaned = true;
+  static constexpr bool kLaned = true, kSums = false;
   static ZOO_INLINE Acc identity() {
     if constexpr (std::is_floating_point_v<Acc>) return -std::numeric_limits<Acc>::infinity();
     return std::numeric_limits<Acc>::lowest();
   }
   static ZOO_INLINE Acc load(T x) { return static_cast<Acc>(x); }
+  static ZOO_INLINE bool better(Acc b, Acc a) { return b > a; }
   // NaN wins, whichever side it is on. Bitwise, because a branch would keep this scalar.
   static ZOO_INLINE Acc combine(Acc a, Acc b) {
     return ((b > a) | (b != b)) & (a == a) ? b : a;
@@ -64,6 +65,7 @@ struct MinOp : MaxOp<T> {
     if constexpr (std::is_floating_point_v<Acc>) return std::numeric_limits<Acc>::infinity();
     return std::numeric_limits<Acc>::max();
   }
+  static ZOO_INLINE bool better(Acc b, Acc a) { return b < a; }
   static ZOO_INLINE Acc combine(Acc a, Acc b) {
     return ((b < a) | (b != b)) & (a == a) ? b : a;
   }
@@ -74,7 +76,7 @@ struct AnyOp {
   using In = T;
   using Acc = bool;
   using Out = bool;
-  static constexpr bool kLaned = false;
+  static constexpr bool kLaned = false, kSums = false;
   static ZOO_INLINE Acc identity() { return false; }
   static ZOO_INLINE Acc load(T x) { return static_cast<ComputeType<T>>(x) != 0; }
   static ZOO_INLINE Acc combine(Acc a, Acc b) { return a | b; }
@@ -109,6 +111,45 @@ ZOO_INLINE void for_runs(const ReducePlan& p, int64_t r0, int64_t r1, Body body)
   }
 }
 
+// Asks for what comes a page later: what the processor reads ahead by itself ends with the page.
+template <class In>
+ZOO_INLINE void read_ahead(const In* x) {
+  constexpr int64_t kPage = 4096, kLine = 64;
+  const char* at = reinterpret_cast<const char*>(x) + kPage;
+  for (int64_t b = 0; b < kLanes * static_cast<int64_t>(sizeof(In)); b += kLine) {
+    __builtin_prefetch(at + b);
+  }
+}
+
+// The extreme of whole groups of kLanes numbers. NaN is looked for on the side: then the choice
+// between two numbers is one instruction.
+template <class Op>
+ZOO_INLINE typename Op::Acc extreme_of_lanes(const typename Op::In* x, int64_t groups) {
+  using Acc = typename Op::Acc;
+  Acc lanes[kLanes];
+  int32_t nan[kLanes] = {};
+  for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Op::identity();
+  for (int64_t i = 0; i < groups; ++i, x += kLanes) {
+    read_ahead(x);
+    for (int64_t k = 0; k < kLanes; ++k) {
+      const Acc value = Op::load(x[k]);
+      lanes[k] = Op::better(value, lanes[k]) ? value : lanes[k];
+      nan[k] |= value != value;
+    }
+  }
+  Acc total = Op::identity();
+  int32_t any = 0;
+  for (int64_t k = 0; k < kLanes; ++k) {
+    total = Op::combine(total, lanes[k]);
+    any |= nan[k];
+  }
+  return any ? std::numeric_limits<Acc>::quiet_NaN() : total;
+}
+
+template <class Op>
+constexpr bool kIsFloatExtreme =
+    std::is_floating_point_v<typename Op::Acc> && requires { Op::better(0, 0); };
+
 template <class Op>
 ZOO_INLINE typename Op::Acc reduce_run(const char* data, int64_t stride, int64_t n) {
   using Acc = typename Op::Acc;
@@ -117,12 +158,18 @@ ZOO_INLINE typename Op::Acc reduce_run(const char* data, int64_t stride, int64_t
   int64_t i = 0;
   if (Op::kLaned && stride == sizeof(In) && n >= 2 * kLanes) {
     const In* x = reinterpret_cast<const In*>(data);
-    Acc lanes[kLanes];
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Op::identity();
-    for (; i + kLanes <= n; i += kLanes) {
-      for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Op::combine(lanes[k], Op::load(x[i + k]));
+    if constexpr (kIsFloatExtreme<Op>) {
+      total = extreme_of_lanes<Op>(x, n / kLanes);
+      i = n / kLanes * kLanes;
+    } else {
+      Acc lanes[kLanes];
+      for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Op::identity();
+      for (; i + kLanes <= n; i += kLanes) {
+        read_ahead(x + i);
+        for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Op::combine(lanes[k], Op::load(x[i + k]));
+      }
+      for (int64_t k = 0; k < kLanes; ++k) total = Op::combine(total, lanes[k]);
     }
-    for (int64_t k = 0; k < kLanes; ++k) total = Op::combine(total, lanes[k]);
   }
   for (; i < n; ++i) {
     total = Op::combine(total, Op::load(*reinterpret_cast<const In*>(data + i * stride)));
@@ -158,8 +205,22 @@ void reduce_block(const ReducePlan& p, int64_t k0, int64_t k1, int64_t r0, int64
     for (int64_t j = 0; j < width; ++j) row[j] = Op::identity();
     for_runs(p, r0, r1, [&](int64_t offset, int64_t n) {
       const int64_t stride = p.reduced > 0 ? p.reduced_strides[0] : 0;
-      for (int64_t i = 0; i < n; ++i) {
-        const In* x = reinterpret_cast<const In*>(base + offset + i * stride);
+      const auto line = [&](int64_t i) {
+        return reinterpret_cast<const In*>(base + offset + i * stride);
+      };
+      int64_t i = 0;
+      // Sums of four rows at once, so that the results are read and written less often; a choice
+      // between numbers would not vectorise so.
+      for (; Op::kSums && i + 4 <= n; i += 4) {
+        const In *a = line(i), *b = line(i + 1), *c = line(i + 2), *d = line(i + 3);
+        for (int64_t j = 0; j < width; ++j) {
+          const auto upper = Op::combine(Op::load(a[j]), Op::load(b[j]));
+          const auto lower = Op::combine(Op::load(c[j]), Op::load(d[j]));
+          row[j] = Op::combine(row[j], Op::combine(upper, lower));
+        }
+      }
+      for (; i < n; ++i) {
+        const In* x = line(i);
         for (int64_t j = 0; j < width; ++j) row[j] = Op::combine(row[j], Op::load(x[j]));
       }
     });
