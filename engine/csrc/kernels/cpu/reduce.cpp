@@ -177,15 +177,19 @@ ZOO_INLINE typename Op::Acc reduce_run(const char* data, int64_t stride, int64_t
   return total;
 }
 
+// Whether neighbouring outputs are neighbours in memory, and not the elements of one.
+template <class In>
+ZOO_INLINE bool is_across(const ReducePlan& p) {
+  return p.kept > 0 && p.kept_strides[0] == sizeof(In) &&
+         (p.reduced == 0 || p.reduced_strides[0] != sizeof(In));
+}
+
 // Partial results of outputs [k0, k1) over reduced elements [r0, r1), into acc.
 template <class Op>
 void reduce_block(const ReducePlan& p, int64_t k0, int64_t k1, int64_t r0, int64_t r1,
                   typename Op::Acc* acc) {
   using In = typename Op::In;
-  const int64_t kept_stride = p.kept > 0 ? p.kept_strides[0] : 0;
-  const bool across = p.kept > 0 && kept_stride == sizeof(In) &&
-                      (p.reduced == 0 || p.reduced_strides[0] != sizeof(In));
-  if (!across) {
+  if (!is_across<In>(p)) {
     const int64_t stride = p.reduced > 0 ? p.reduced_strides[0] : 0;
     for (int64_t k = k0; k < k1; ++k) {
       const char* base = p.in + offset_of(k, p.kept, p.kept_shape, p.kept_strides);
@@ -197,7 +201,7 @@ void reduce_block(const ReducePlan& p, int64_t k0, int64_t k1, int64_t r0, int64
     }
     return;
   }
-  // Neighbouring outputs are neighbours in memory: add rows of them.
+  // Rows of outputs at once.
   for (int64_t k = k0; k < k1;) {
     const int64_t width = std::min({kTile, k1 - k, p.kept_shape[0] - k % p.kept_shape[0]});
     const char* base = p.in + offset_of(k, p.kept, p.kept_shape, p.kept_strides);
@@ -237,9 +241,11 @@ void reduce_all(const ReducePlan& p, void* out_data) {
   const int64_t blocks = p.kept_numel <= 4096 ? (p.reduced_numel + kBlock - 1) / kBlock : 1;
   if (blocks <= 1) {
     const int64_t grain = std::max<int64_t>(1, kBlock / std::max<int64_t>(1, p.reduced_numel));
-    // Long rows of memory at once, but a few tiles for every thread: no result depends on either.
-    const int64_t share = std::clamp<int64_t>(p.kept_numel / (4 * num_threads()), 128, kTile);
-    const int64_t tile = std::min(share, p.kept_numel);
+    // Long rows of memory at once, but some tiles for every thread: no result depends on either.
+    const bool across = is_across<typename Op::In>(p);
+    const int64_t share = p.kept_numel / ((across ? 4 : 16) * num_threads());
+    const int64_t tile =
+        std::min(std::clamp<int64_t>(share, across ? 128 : 1, kTile), p.kept_numel);
     const int64_t tiles = (p.kept_numel + tile - 1) / tile;
     parallel_for(0, tiles, std::max<int64_t>(1, grain / tile), [&](int64_t b, int64_t e) {
       Acc acc[kTile];
