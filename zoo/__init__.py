@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from zoo.train.run import finetune as finetune
     from zoo.train.run import plan as plan
     from zoo.train.run import resume as resume
+    from zoo.train.text_report import TextSummary as TextSummary
+    from zoo.train.text_run import finetune_text as finetune_text
 
 _HOME = {
     "zoo.errors": [
@@ -56,6 +58,8 @@ _HOME = {
     "zoo.registry": ["list_models"],
     "zoo.train.result": ["Result"],
     "zoo.train.run": ["finetune", "plan", "resume"],
+    "zoo.train.text_report": ["TextSummary"],
+    "zoo.train.text_run": ["finetune_text"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _SUBMODULES = ("data", "demo", "export", "models", "registry", "text", "train")

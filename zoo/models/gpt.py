@@ -381,7 +381,7 @@ def _quantized(weight: Tensor, bias: Tensor | None, kind: str) -> nn.QuantizedLi
     out_features, in_features = weight.shape
     linear = nn.QuantizedLinear(in_features, out_features, kind, bias is not None)
     # In rows: codes keep the order in memory of what they are made of.
-    linear.codes, linear.scales = F.quantize(weight.detach().contiguous(), kind)
+    linear.codes, linear.scales = F.quantize(weight, kind)
     if linear.bias is not None and bias is not None:
         with engine.no_grad():
             linear.bias.copy_(bias)

@@ -54,10 +54,4 @@ def _maps_and_logits(model: ImageModel, images: NDArray[np.uint8]) -> tuple[Any,
         maps = model.forward_features(x)
     maps = maps.detach()
     maps.requires_grad = True
-    # What follows the features has no name of its own in a model, so the model runs with its
-    # features given. A plain attribute hides the method; taking it away shows the method again.
-    model.__dict__["forward_features"] = lambda _: maps
-    try:
-        return maps, model(x)
-    finally:
-        del model.__dict__["forward_features"]
+    return maps, model.forward_head(maps)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import Field, asdict, dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from zoo.train.errors import ConfigError
+from zoo.train.errors import ConfigError, SettingsConflict
 
 _Config = TypeVar("_Config", bound="LoopConfig")
 
@@ -127,3 +127,29 @@ def _check(own: Field[Any], value: Any) -> None:
     if (least is not None and value < least) or (most is not None and value > most):
         bounds = f"{least} or more" if most is None else f"{least} to {most}"
         raise ConfigError(f"{own.name}={value!r}; expected {bounds}")
+
+
+def agreed(config: _Config, origin: Mapping[str, Any], expected: Mapping[str, Any]) -> _Config:
+    """The settings of a run that goes on, with those taken over that may change.
+
+    Args:
+        config: the run's own settings.
+        origin: the run's facts, with "model" and "weights".
+        expected: settings, "model" or "weights" that are meant to hold.
+
+    Raises:
+        SettingsConflict: one that may not change differs.
+
+    >>> agreed(LoopConfig(seed=3), {"model": "m", "weights": "none"}, {"seed": 3}).seed
+    3
+    """
+    own = {"model": origin["model"], "weights": origin["weights"], **config.to_dict()}
+    free = {f.name for f in fields(config) if f.metadata["free"]}
+    differing = {k: v for k, v in expected.items() if k not in free and own.get(k) != v}
+    if differing:
+        listed = ", ".join(f"{k} is {own.get(k)}, not {v}" for k, v in differing.items())
+        raise SettingsConflict(
+            f"a resumed run keeps its settings: {listed}. Leave these out, or start a new run "
+            "without --resume."
+        )
+    return replace(config, **{k: v for k, v in expected.items() if k in free})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import hub
 import zoo
 from zoo import demo
 from zoo.data import Fold, PreparedFolder, Preprocessing, prepare_folder
+from zoo.errors import WrongTask
 from zoo.models.image_model import expect_images
 from zoo.report.record import Record
 from zoo.stored import RUN_WEIGHTS
@@ -24,9 +25,9 @@ from zoo.train.budget import within_budget
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig
 from zoo.train.curves import draw_curves
-from zoo.train.errors import DataChanged, NothingToResume, SettingsConflict, quoted
+from zoo.train.errors import DataChanged, NothingToResume, quoted
 from zoo.train.log import read_rows
-from zoo.train.loop_config import LoopConfig
+from zoo.train.loop_config import LoopConfig, agreed
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
 from zoo.train.picture_task import PictureTask
@@ -152,7 +153,11 @@ def settle(
     """
     data = os.fspath(data)
     TrainConfig.from_dict(settings)  # refused before anything is looked at
-    zoo.registry.check_name(model)
+    if zoo.registry.get_arch(model).config.task == "text-generation":
+        raise WrongTask(
+            f"{model} is a language model, and this trains on pictures. For text, type: "
+            f"zoo.finetune_text({model!r}, {os.fspath(data)!r})"
+        )
     config, chosen, expected_classes = plan_config(data, weights, recipe, settings)
     folder = OutFolder.choose(out, model, data)
     if config.threads:
@@ -215,7 +220,7 @@ def resume(
             "`zoo finetune` began.\nTo start a run, type: zoo finetune MODEL --data DIR"
         )
     origin = checkpoint.state["origin"]
-    config = _agreed(TrainConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
+    config = agreed(TrainConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
     if config.threads:
         engine.set_num_threads(config.threads)
     network = expect_images(zoo.load(origin["model"], None, len(origin["classes"])))
@@ -279,26 +284,6 @@ def _sized(preprocessing: Preprocessing, size: int) -> Preprocessing:
         return preprocessing
     margin = preprocessing.resize / preprocessing.size
     return replace(preprocessing, size=size, resize=round(size * margin))
-
-
-def _agreed(
-    config: TrainConfig, origin: Mapping[str, Any], expected: Mapping[str, Any]
-) -> TrainConfig:
-    """The run's settings, with those taken over that may change.
-
-    Raises:
-        SettingsConflict: another setting differs.
-    """
-    own = {"model": origin["model"], "weights": origin["weights"], **config.to_dict()}
-    free = {f.name for f in fields(TrainConfig) if f.metadata["free"]}
-    differing = {k: v for k, v in expected.items() if k not in free and own[k] != v}
-    if differing:
-        listed = ", ".join(f"{k} is {own[k]}, not {v}" for k, v in differing.items())
-        raise SettingsConflict(
-            f"a resumed run keeps its settings: {listed}. Leave these out, or start a new run "
-            "without --resume."
-        )
-    return replace(config, **{k: v for k, v in expected.items() if k in free})
 
 
 def _trainer(

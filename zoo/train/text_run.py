@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from zoo.text.tokenizer import Tokenizer, byte_tokenizer, gpt2_tokenizer, load_t
 from zoo.train.callbacks import Callback
 from zoo.train.checkpoint import Checkpoint, Checkpoints
 from zoo.train.errors import DataChanged, SettingsConflict
+from zoo.train.loop_config import agreed
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
 from zoo.train.text_config import TextConfig, text_config
@@ -153,7 +154,7 @@ def resume_text(
     >>> resume_text("run1", Checkpoints(Path("run1/last")).newest())      # doctest: +SKIP
     """
     folder, origin = Path(run), checkpoint.state["origin"]
-    config = _agreed(TextConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
+    config = agreed(TextConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
     if config.threads:
         engine.set_num_threads(config.threads)
     network = _load(origin["model"], "none", config, origin["model_config"])
@@ -295,26 +296,6 @@ def _trainer(
     show_progress: bool,
 ) -> Trainer:
     return Trainer(task, config, out, origin, say, show_progress, callbacks=[_Samples()])
-
-
-def _agreed(
-    config: TextConfig, origin: Mapping[str, Any], expected: Mapping[str, Any]
-) -> TextConfig:
-    """The run's settings, with those taken over that may change.
-
-    Raises:
-        SettingsConflict: another setting differs.
-    """
-    own = {"model": origin["model"], "weights": origin["weights"], **config.to_dict()}
-    free = {f.name for f in fields(TextConfig) if f.metadata["free"]}
-    differing = {k: v for k, v in expected.items() if k not in free and own.get(k) != v}
-    if differing:
-        listed = ", ".join(f"{k} is {own.get(k)}, not {v}" for k, v in differing.items())
-        raise SettingsConflict(
-            f"a resumed run keeps its settings: {listed}. Leave these out, or start a new run "
-            "without --resume."
-        )
-    return replace(config, **{k: v for k, v in expected.items() if k in free})
 
 
 def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:

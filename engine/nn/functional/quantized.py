@@ -39,11 +39,11 @@ def quantize(weight: Tensor, kind: str) -> tuple[Tensor, Tensor | None]:
             f"quantize: weight has shape {weight.shape}, expected (out, in)"
             + (f" with `in` a multiple of {GROUP} for int4; use 'int8'" if kind == "int4" else "")
         )
-    w = weight.detach().astype(engine.float32)
+    w = weight.detach().astype(engine.float32).contiguous()
     if w.size and not bool(engine.isfinite(w).all()):
         raise ValueError("quantize: weight holds NaN or infinity; no scale fits that")
     if kind == "bfloat16":
-        return w.astype(engine.bfloat16).contiguous(), None
+        return w.astype(engine.bfloat16), None
     if 0 in w.shape:
         raise ValueError(f"quantize: weight has shape {weight.shape}, expected no empty axis")
     if kind == "int8":

@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import pytest
 
+import zoo
 from zoo.train.config import FINE_TUNING, FROM_SCRATCH, TrainConfig, default_config
 from zoo.train.errors import ConfigError
 
@@ -60,3 +61,9 @@ def test_given_settings_win_over_defaults():
 def test_freezing_random_weights_is_refused():
     with pytest.raises(ConfigError, match="random values"):
         default_config(pretrained=False, freeze="backbone")
+
+
+def test_a_language_model_on_pictures_names_the_function_for_text(tmp_path):
+    with pytest.raises(zoo.WrongTask, match=r"zoo\.finetune_text\('gpt2', 'book.txt'\)"):
+        zoo.finetune("gpt2", "book.txt", out=tmp_path / "run")
+    assert not list(tmp_path.iterdir())

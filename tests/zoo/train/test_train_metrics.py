@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from zoo.train.log import MetricsLog, read_rows
-from zoo.train.metrics import Tally, peak_memory_bytes
+from zoo.train.metrics import Tally
 
 # Two classes, label 0: a margin of m in favour of the other class costs log(1 + e^m), about m.
 LOGITS = np.array([[0.0, 10.0], [0.0, 10.0], [0.0, 9.0]])
