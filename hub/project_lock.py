@@ -68,13 +68,14 @@ class ProjectLock:
     def find() -> ProjectLock | None:
         """The lock file in force: `ZOO_LOCK`, else `zoo.lock` of the working folder if it exists.
 
-        `ZOO_LOCK=0` means none.
+        `ZOO_LOCK=0` means none. In a working folder that may not be looked into there is none.
         """
         named = os.environ.get("ZOO_LOCK")
         if named == "0":
             return None
         path = Path(named or NAME).expanduser().absolute()
-        return ProjectLock(path) if named or path.exists() else None
+        # Not path.exists(), which raises where the folder may not be looked into.
+        return ProjectLock(path) if named or os.path.exists(path) else None
 
     def pins(self) -> Mapping[str, Pin]:
         """What is pinned, by name of card or address; empty if the file does not exist.
