@@ -25,6 +25,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -52,6 +53,9 @@ class Pin:
     bytes: int
     file: str
     source: str
+
+
+_LOCK_TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,13 @@ class ProjectLock:
         new_cache = not cache.home.exists()
         key = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
         with contextlib.ExitStack() as stack:
-            # A cache that is only read gives no locks; then the last of two writers wins.
-            with contextlib.suppress(CacheError):
-                stack.enter_context(cache.lock(f"project-{key}"))
+            for _ in range(_LOCK_TRIES):
+                with contextlib.suppress(CacheError):
+                    stack.enter_context(cache.lock(f"project-{key}"))
+                    break
+                # Another process may just have removed the empty folder of locks. A cache that is
+                # only read gives none at all; then the last of two writers wins.
+                time.sleep(0.01)
             yield
         cache.remove_empty_folders(home_too=new_cache)
 
