@@ -230,13 +230,7 @@ def resume(
     prepared = _prepare(where, config, origin["strict"], show_progress)
     _check_same(prepared, where, folder, origin)
     trainer = _trainer(network, prepared, config, folder, origin, say, show_progress, callbacks)
-    trainer.restore(checkpoint)
-    done = trainer.progress
-    say(
-        f"Resuming {folder} after step {done.step} of {trainer.total_steps}, "
-        f"{done.epoch} of {config.epochs} epochs complete"
-    )
-    trainer.fit()
+    trainer.go_on(checkpoint)
     return _finish(trainer, prepared, report)
 
 

@@ -170,13 +170,7 @@ def resume_text(
         )
     task = TextTask(network, train, val, config)
     trainer = _trainer(task, config, folder, origin, say, show_progress)
-    trainer.restore(checkpoint)
-    done = trainer.progress
-    say(
-        f"Resuming {folder} after step {done.step} of {trainer.total_steps}, "
-        f"{done.epoch} of {config.epochs} epochs complete"
-    )
-    trainer.fit()
+    trainer.go_on(checkpoint)
     return _finish(trainer)
 
 

@@ -103,6 +103,20 @@ class Trainer:
             self.average.load(checkpoint.tensors("average"), self.progress.averaged)
         engine.set_rng_state(checkpoint.state["rng"])
 
+    def go_on(self, checkpoint: Checkpoint) -> Progress:
+        """`restore` a checkpoint, say where it stands, and `fit`.
+
+        Raises:
+            Interrupted, TrainingDiverged, CannotSave: as `fit`.
+        """
+        self.restore(checkpoint)
+        done = self.progress
+        self.say(
+            f"Resuming {self.out} after step {done.step} of {self.total_steps}, "
+            f"{done.epoch} of {self.config.epochs} epochs complete"
+        )
+        return self.fit()
+
     def fit(self) -> Progress:
         """Train from wherever `progress` stands to the end of the last epoch.
 
