@@ -30,7 +30,7 @@ from engine.creation import (  # type: ignore[assignment]  # noqa: F401
     zeros,
 )
 from engine.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
-from engine.device import device
+from engine.placement import device
 from engine.elementwise import (  # type: ignore[assignment]  # noqa: F401
     bitwise_invert,
     clip,

@@ -1,7 +1,7 @@
 """Which op runs where: engine/CUDA.md, and the list it is made from.
 
-    python -m tests.gpu.coverage         # engine/CUDA.md anew, from the list
-    python -m tests.gpu.emulate -- python -m tests.gpu.coverage --find    # the list anew, by trying
+python -m tests.gpu.coverage         # engine/CUDA.md anew, from the list
+python -m tests.gpu.emulate -- python -m tests.gpu.coverage --find    # the list anew, by trying
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def page() -> str:
         "",
         f"## Kernels: {len(cpu - inner & cuda)} of {len(cpu - inner)} tables have one for the GPU",
         "",
-        "Without: " + (", ".join(f"`{name}`" for name in sorted(cpu - inner - cuda)) or "none") + ".",
+        "Without: "
+        + (", ".join(f"`{name}`" for name in sorted(cpu - inner - cuda)) or "none")
+        + ".",
         "",
         "## Operations",
         "",
