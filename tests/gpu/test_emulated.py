@@ -1,6 +1,6 @@
-"""Device "cuda" without a GPU: the kernels' own sources, built as C++, pass the tests of the device.
+"""Device "cuda" without a GPU: the kernels' sources, built as C++, pass the tests of the device.
 
-Here a part of the op specs runs; all of them, also with sanitizers and in other orders of threads:
+Here a part of the op specs runs; all, also with sanitizers and in other orders of threads, with
 `pytest -m slow tests/gpu`.
 """
 

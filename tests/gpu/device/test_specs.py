@@ -1,7 +1,7 @@
 """Every row of the op specs on device "cuda", beside numpy and beside the CPU.
 
-What the device cannot do yet is listed in tests/gpu/without_kernels.txt; those rows must say so with
-an error that names what is missing. An op that works is no longer listed: the test fails otherwise.
+What the device cannot do yet is listed in tests/gpu/without_kernels.txt; those rows must say so
+with an error that names what is missing. An op that works is no longer listed, or a test fails.
 """
 
 from __future__ import annotations
