@@ -100,7 +100,7 @@ Tensor as_rows(const Tensor& t) {
 }  // namespace
 
 Tensor matmul(const Tensor& left, const Tensor& right) {
-  check(left.device() == right.device(), "matmul: operands are on different devices");
+  common_device("matmul", {&left, &right});
   check(left.ndim() >= 1 && right.ndim() >= 1,
         "matmul: expected operands of at least 1 dimension, got shapes ", to_string(left.shape()),
         " and ", to_string(right.shape()));
@@ -152,6 +152,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check(!bias.defined() || bias.shape() == Dims{weight.shape()[0]}, "linear: expected a bias of ",
         weight.shape()[0], " values, got shape ",
         bias.defined() ? to_string(bias.shape()) : std::string());
+  common_device("linear", {&x, &weight, &bias});
   const DType dtype = x.dtype();
   check<TypeError>(weight.dtype() == dtype && (!bias.defined() || bias.dtype() == dtype),
                    "linear: input is ", dtype_name(dtype), ", weight ",
