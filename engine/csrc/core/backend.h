@@ -59,11 +59,14 @@ using BackendEntry = const DeviceBackend* (*)(uint32_t version);
 // Opens the library and puts its kernels into the tables, under DeviceType::kCUDA. Throws
 // ValueError with what is wrong: no such library, another build, no kernel table of a name.
 void load_backend(const char* path);
+// The same for `path` if the file is there and the machine has a driver; never throws. Otherwise
+// errors about the device say what is missing.
+void load_backend_if_possible(const char* path) noexcept;
 bool has_backend();
 // Of the library that was loaded; throws NotImplemented that says why there is none.
 const DeviceBackend& backend();
-// Why no library was loaded, for messages: set by whoever looked for one.
-void set_backend_absence(const char* reason);
+// Why no library was loaded; empty if one was.
+const char* backend_absence();
 
 // Throws for a device that is not there, naming it and what is.
 void check_device(Device device);
