@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from dataclasses import dataclass
 
 from engine.cuda.errors import CudaError
@@ -55,7 +54,7 @@ class Driver:
     gpus: tuple[Gpu, ...]
 
 
-def read(file: str = FILE) -> Driver:
+def read(file: str | None = None) -> Driver:
     """Asks the driver. Raises DriverError where there is none, or it does not answer.
 
     >>> read("no such driver")
@@ -65,6 +64,7 @@ def read(file: str = FILE) -> Driver:
 machine with an NVIDIA GPU, install the driver for CUDA 13 or newer; without one everything runs \
 on the CPU
     """
+    file = FILE if file is None else file
     try:
         cuda = ctypes.CDLL(file)
     except OSError:
@@ -108,13 +108,3 @@ on the CPU
         )
         gpus.append(Gpu(i, name.value.decode("utf-8", "replace"), capability, size.value))
     return Driver(speaks, tuple(gpus))
-
-
-@functools.cache
-def current() -> Driver:
-    """The driver, asked once for the whole process.
-
-    >>> current() is current()  # doctest: +SKIP
-    True
-    """
-    return read()

@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Iterator
 
 from engine._C import Device, Tensor
-from engine.cuda import libraries
+from engine.cuda import kernels, libraries
 
 ID_BYTES = 128
 # As nccl.h numbers them.
@@ -130,11 +130,11 @@ class Communicator:
         self.rank, self.world_size, self.device = rank, world_size, Device(device)
         nccl = _nccl()
         handle = ctypes.c_void_p()
-        with _current(self.device):
-            nccl.call(
-                "ncclCommInitRank", ctypes.byref(handle), world_size,
-                _UniqueId.from_buffer_copy(key), rank,
-            )  # fmt: skip
+        _stream(self.device)  # NCCL takes the current device
+        nccl.call(
+            "ncclCommInitRank", ctypes.byref(handle), world_size, _UniqueId.from_buffer_copy(key),
+            rank,
+        )  # fmt: skip
         self._handle: ctypes.c_void_p | None = handle
         # A process that ends without close() must not wait for ranks that are gone.
         self._abort = weakref.finalize(self, _abort, nccl, handle)
@@ -178,9 +178,7 @@ class Communicator:
         """
         dtype = self._checked("all_reduce", tensor)
         data = tensor.data_ptr()
-        self._run(
-            "ncclAllReduce", data, data, _numel(tensor), dtype, _operation("all_reduce", op, tensor)
-        )
+        self._run("ncclAllReduce", data, data, tensor.size, dtype, _operation("all_reduce", op))
 
     def broadcast(self, tensor: Tensor, root: int = 0) -> None:
         """tensor = that of rank `root`, on every rank.
@@ -191,7 +189,7 @@ class Communicator:
         if not 0 <= root < self.world_size:
             raise ValueError(f"broadcast: root {root}; expected 0 to {self.world_size - 1}")
         data = tensor.data_ptr()
-        self._run("ncclBroadcast", data, data, _numel(tensor), dtype, root)
+        self._run("ncclBroadcast", data, data, tensor.size, dtype, root)
 
     def all_gather(self, out: Tensor, tensor: Tensor) -> None:
         """out = the tensors of all ranks one behind the other, by rank. `out` has world_size times
@@ -200,7 +198,7 @@ class Communicator:
         >>> group.all_gather(everything, mine)  # doctest: +SKIP
         """
         dtype = self._checked_pair("all_gather", out, tensor, whole=out, part=tensor)
-        self._run("ncclAllGather", tensor.data_ptr(), out.data_ptr(), _numel(tensor), dtype)
+        self._run("ncclAllGather", tensor.data_ptr(), out.data_ptr(), tensor.size, dtype)
 
     def reduce_scatter(self, out: Tensor, tensor: Tensor, op: str = "sum") -> None:
         """out = this rank's part of the sum ("prod", "max", "min", "avg") of all ranks' tensors.
@@ -210,8 +208,8 @@ class Communicator:
         """
         dtype = self._checked_pair("reduce_scatter", out, tensor, whole=tensor, part=out)
         self._run(
-            "ncclReduceScatter", tensor.data_ptr(), out.data_ptr(), _numel(out), dtype,
-            _operation("reduce_scatter", op, tensor),
+            "ncclReduceScatter", tensor.data_ptr(), out.data_ptr(), out.size, dtype,
+            _operation("reduce_scatter", op),
         )  # fmt: skip
 
     @contextlib.contextmanager
@@ -236,8 +234,7 @@ class Communicator:
 
     def _run(self, name: str, *arguments: object) -> None:
         handle = self._open()
-        with _current(self.device) as stream:
-            _nccl().call(name, *arguments, handle, stream)
+        _nccl().call(name, *arguments, handle, _stream(self.device))
 
     def _checked(self, op: str, tensor: Tensor) -> int:
         if tensor.device != self.device:
@@ -247,8 +244,8 @@ class Communicator:
             )
         if not tensor.is_contiguous():
             raise ValueError(
-                f"{op}: a tensor of shape {tensor.shape} with strides {tensor.strides}; expected a "
-                "contiguous one: tensor.contiguous()"
+                f"{op}: a tensor of shape {tensor.shape} has strides {tensor.strides()}; expected "
+                "a contiguous one: tensor.contiguous()"
             )
         name = str(tensor.dtype)
         if name not in _DTYPES:
@@ -261,7 +258,7 @@ class Communicator:
         dtype = self._checked(op, tensor)
         if self._checked(op, out) != dtype:
             raise TypeError(f"{op}: out is {out.dtype}, the tensor {tensor.dtype}; they must agree")
-        if _numel(whole) != self.world_size * _numel(part):
+        if whole.size != self.world_size * part.size:
             raise ValueError(
                 f"{op}: tensors of shape {whole.shape} and {part.shape}; expected the first to "
                 f"have {self.world_size} times the elements of the second, one part a rank"
@@ -269,17 +266,10 @@ class Communicator:
         return dtype
 
 
-def _operation(op: str, name: str, tensor: Tensor) -> int:
+def _operation(op: str, name: str) -> int:
     if name not in _OPERATIONS:
         raise ValueError(f"{op}: op '{name}'; expected one of {', '.join(_OPERATIONS)}")
     return _OPERATIONS[name]
-
-
-def _numel(tensor: Tensor) -> int:
-    count = 1
-    for size in tensor.shape:
-        count *= size
-    return count
 
 
 def _abort(nccl: _Functions, handle: ctypes.c_void_p) -> None:
@@ -287,7 +277,5 @@ def _abort(nccl: _Functions, handle: ctypes.c_void_p) -> None:
         nccl.call("ncclCommAbort", handle)
 
 
-@contextlib.contextmanager
-def _current(device: Device) -> Iterator[int]:
-    """While the device is the thread's current one: the stream that its work is queued on."""
-    yield 0
+def _stream(device: Device) -> int | None:
+    return kernels.stream(device)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from engine.cuda import driver, libraries
+from engine import _C
+from engine.cuda import driver, kernels, libraries
 from engine.cuda.errors import CudaError
 
 State = Literal["found", "missing", "wrong"]
@@ -75,26 +75,20 @@ def _gpu(gpu: driver.Gpu) -> Finding:
 
 
 def _kernels() -> Finding:
-    path = kernels_file()
-    if path is not None:
-        return Finding("CUDA kernels", "found", str(path))
-    return Finding(
-        "CUDA kernels",
-        "missing",
-        "this build of the engine has none",
-        "install nvcc 13 and build again: pip install --no-binary zoo 'zoo[cuda]'",
-    )
-
-
-def kernels_file() -> Path | None:
-    """The engine's own library of CUDA kernels, or None where the build has none.
-
-    >>> path = kernels_file()
-    >>> path is None or path.name.startswith("_cuda")
-    True
-    """
-    folder = Path(__file__).parents[1]
-    return next((path for path in sorted(folder.glob("_cuda*")) if path.suffix == ".so"), None)
+    path = kernels.FILE
+    if not path.is_file():
+        return Finding(
+            "CUDA kernels",
+            "missing",
+            "this build of the engine has none",
+            "where nvcc is installed, build again: pip install . "
+            "--config-settings=cmake.define.ZOO_CUDA=ON",
+        )
+    info = _C._backend_info()
+    if info is None:
+        return Finding("CUDA kernels", "wrong", f"{path} is not loaded: {_C._backend_absence()}")
+    runtime = f"{info['runtime_version'] // 1000}.{info['runtime_version'] % 1000 // 10}"
+    return Finding("CUDA kernels", "found", f"built with CUDA {runtime}, {path}")
 
 
 def _library(library: libraries.Library) -> Finding:

@@ -221,8 +221,3 @@ bool multiply_by_cublaslt(DType dtype, const GemmArgs& g) {
 }
 
 }  // namespace zoo::cuda
-
-// For Python: rounding of float32 products to TF32.
-extern "C" __attribute__((visibility("default"))) void zoo_cuda_allow_tf32(int allow) {
-  zoo::cuda::allow_tf32(allow != 0);
-}

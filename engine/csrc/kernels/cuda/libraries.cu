@@ -105,16 +105,3 @@ bool Library::usable() const {
 }
 
 }  // namespace zoo::cuda
-
-// For Python, which knows where wheels lie: folders separated by ':'.
-extern "C" __attribute__((visibility("default"))) void zoo_cuda_set_library_folders(
-    const char* folders) {
-  std::vector<std::string> list;
-  std::string rest = folders;
-  for (size_t at = 0; at <= rest.size();) {
-    const size_t end = std::min(rest.find(':', at), rest.size());
-    if (end > at) list.push_back(rest.substr(at, end - at));
-    at = end + 1;
-  }
-  zoo::cuda::set_library_folders(std::move(list));
-}
