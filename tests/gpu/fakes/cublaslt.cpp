@@ -1,7 +1,9 @@
 // Stands for cuBLASLt where kernels are emulated: does what the documentation says of the part of
 // it that the engine uses, naively, and counts products. VERSION is what it says it is.
 #include <cstring>
+#include <utility>
 
+#include "core/dtype.h"
 #include "device_memory.h"
 #include "kernels/cuda/cublaslt_api.h"
 
@@ -27,16 +29,18 @@ struct Layout {
 int64_t g_products = 0;
 
 template <class T>
-T element(const void* data, const Layout& l, int32_t batch, int64_t row, int64_t column,
-          bool transposed) {
+zoo::ComputeType<T> element(const void* data, const Layout& l, int32_t batch, int64_t row,
+                            int64_t column, bool transposed) {
   if (transposed) std::swap(row, column);
   return fakes::read<T>(data, batch * l.batch_stride + column * l.stride + row);
 }
 
 template <class T>
-void multiply(const Product& p, T alpha, const void* a, const Layout& la, const void* b,
-              const Layout& lb, T beta, const void* c, const Layout& lc, void* d,
+void multiply(const Product& p, const void* alphas, const void* a, const Layout& la, const void* b,
+              const Layout& lb, const void* betas, const void* c, const Layout& lc, void* d,
               const Layout& ld) {
+  using C = zoo::ComputeType<T>;
+  const C alpha = *static_cast<const C*>(alphas), beta = *static_cast<const C*>(betas);
   const bool ta = p.trans_a == kTransposed, tb = p.trans_b == kTransposed;
   const auto depth = static_cast<int64_t>(ta ? la.rows : la.columns);
   for (int32_t batch = 0; batch < ld.batch; ++batch) {
@@ -47,11 +51,11 @@ void multiply(const Product& p, T alpha, const void* a, const Layout& la, const 
           sum += static_cast<double>(element<T>(a, la, batch, i, k, ta)) *
                  static_cast<double>(element<T>(b, lb, batch, k, j, tb));
         }
-        T v = alpha * static_cast<T>(sum);
+        C v = alpha * static_cast<C>(sum);
         if (beta != 0) v += beta * element<T>(c, lc, batch, i, j, false);
-        if (p.epilogue & kBias) v += fakes::read<T>(p.bias, i);
+        if (p.epilogue & kBias) v += static_cast<C>(fakes::read<T>(p.bias, i));
         if ((p.epilogue & kRelu) && v < 0) v = 0;
-        fakes::write<T>(d, batch * ld.batch_stride + j * ld.stride + i, v);
+        fakes::write<T>(d, batch * ld.batch_stride + j * ld.stride + i, static_cast<T>(v));
       }
     }
   }
@@ -140,14 +144,17 @@ FAKE Status cublasLtMatmul(Handle, Descriptor product, const void* alpha, const 
   const uint64_t rows = p.trans_a ? x.columns : x.rows, depth = p.trans_a ? x.rows : x.columns;
   const uint64_t columns = p.trans_b ? y.rows : y.columns, same = p.trans_b ? y.columns : y.rows;
   if (rows != z.rows || columns != z.columns || depth != same) return 7;
+  if (x.dtype != z.dtype || y.dtype != z.dtype || (z.dtype == kReal64) != (p.scale == kReal64)) return 7;
   if (workspace == nullptr || bytes < 64 || stream == nullptr) return 7;
   ++g_products;
-  if (p.scale == kReal64) {
-    multiply<double>(p, *static_cast<const double*>(alpha), a, x, b, y,
-                     *static_cast<const double*>(beta), c, layout(lc), d, z);
-  } else {
-    multiply<float>(p, *static_cast<const float*>(alpha), a, x, b, y,
-                    *static_cast<const float*>(beta), c, layout(lc), d, z);
+  const auto run = [&](auto zero) {
+    multiply<decltype(zero)>(p, alpha, a, x, b, y, beta, c, layout(lc), d, z);
+  };
+  switch (z.dtype) {
+    case kReal64: run(double{}); break;
+    case kReal32: run(float{}); break;
+    case kReal16: run(zoo::Half()); break;
+    case kBReal16: run(zoo::BFloat16()); break;
   }
   return 0;
 }

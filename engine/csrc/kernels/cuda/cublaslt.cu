@@ -27,6 +27,15 @@ void check_status(Status status, const char* what) {
                                  "; CUBLASLT_LOG_LEVEL=2 makes it say more");
 }
 
+DataType data_type(DType t) {
+  switch (t) {
+    case DType::kF64: return kReal64;
+    case DType::kF16: return kReal16;
+    case DType::kBF16: return kBReal16;
+    default: return kReal32;
+  }
+}
+
 struct CublasLt {
   Library library{{"cuBLASLt", "libcublasLt.so.13", "nvidia-cublas>=13,<14", "cublasLtGetVersion",
                    130000, 140000}};
@@ -87,7 +96,7 @@ std::optional<Operand> as_operand(int64_t rows, int64_t columns, int64_t down, i
 
 struct Problem {
   int device;
-  DataType dtype;
+  DataType dtype;  // of the matrices; sums and scalars are float32 but for float64
   ComputeType compute;
   Operand a, b, c;
   int64_t batch, a_batch, b_batch, c_batch;
@@ -122,7 +131,7 @@ Descriptor make_layout(DataType dtype, const Operand& o, int64_t batch, int64_t 
 Plan make_plan(Handle handle, const Problem& p) {
   Functions& f = lt().f;
   Plan plan;
-  check_status(f.product_create(&plan.product, p.compute, p.dtype), "a product");
+  check_status(f.product_create(&plan.product, p.compute, p.dtype == kReal64 ? kReal64 : kReal32), "a product");
   check_status(f.product_set(plan.product, kTransA, &p.a.operation, sizeof(int)), "an operand");
   check_status(f.product_set(plan.product, kTransB, &p.b.operation, sizeof(int)), "an operand");
   check_status(f.product_set(plan.product, kEpilogueOf, &p.epilogue, sizeof(int)), "an epilogue");
@@ -181,8 +190,10 @@ bool multiply_by_cublaslt(DType dtype, const GemmArgs& g) {
   const bool wide = dtype == DType::kF64;
   Problem p{};
   p.device = current_device();
-  p.dtype = wide ? kReal64 : kReal32;
-  p.compute = wide ? kCompute64 : tf32_allowed() ? kCompute32Tf32 : kCompute32;
+  p.dtype = data_type(dtype);
+  p.compute = wide                                              ? kCompute64
+              : dtype == DType::kF32 && tf32_allowed() ? kCompute32Tf32
+                                                       : kCompute32;
   p.a = *a;
   p.b = *b;
   p.c = *c;

@@ -17,7 +17,7 @@ struct LeftMatrix {
   LeftMatrix from_row(int64_t first) const {
     return {data + first * row, row, column, batch, along_depth};
   }
-  __device__ T operator()(int64_t b, int64_t i, int64_t k) const {
+  __device__ ComputeType<T> operator()(int64_t b, int64_t i, int64_t k) const {
     return data[b * batch + i * row + k * column];
   }
 };
@@ -28,7 +28,7 @@ struct RightMatrix {
   int64_t row, column, batch;
   bool along_columns;
 
-  __device__ T operator()(int64_t b, int64_t k, int64_t j) const {
+  __device__ ComputeType<T> operator()(int64_t b, int64_t k, int64_t j) const {
     return data[b * batch + k * row + j * column];
   }
 };
@@ -43,19 +43,19 @@ struct StoreMatrix {
   StoreMatrix from_row(int64_t first) const {
     return {data + first * row, row, batch, bias, accumulate, relu};
   }
-  __device__ void operator()(int64_t b, int64_t i, int64_t j, T v) const {
+  __device__ void operator()(int64_t b, int64_t i, int64_t j, ComputeType<T> v) const {
+    using C = ComputeType<T>;
     T& to = data[b * batch + i * row + j];
-    if (bias != nullptr) v += bias[j];
-    if (accumulate) v += to;
-    to = relu && v < T(0) ? T(0) : v;
+    if (bias != nullptr) v += static_cast<C>(bias[j]);
+    if (accumulate) v += static_cast<C>(to);
+    to = static_cast<T>(relu && v < C(0) ? C(0) : v);
   }
 };
 
 void gemm(DType dtype, const GemmArgs& g) {
   if (cuda::multiply_by_cublaslt(dtype, g)) return;
-  cuda::with_real(dtype, [&](auto t) {
-    using T = decltype(t);
-    cuda::multiply<T>(
+  visit_floating(dtype, [&]<class T>() {
+    cuda::multiply<ComputeType<T>>(
         {g.m, g.n, g.k, g.batch},
         LeftMatrix<T>{static_cast<const T*>(g.a), g.a_row, g.a_col, g.a_batch, g.a_col == 1},
         RightMatrix<T>{static_cast<const T*>(g.b), g.b_row, g.b_col, g.b_batch, g.b_col == 1},
