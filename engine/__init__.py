@@ -30,7 +30,6 @@ from engine.creation import (  # type: ignore[assignment]  # noqa: F401
     zeros,
 )
 from engine.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
-from engine.device import device
 from engine.elementwise import (  # type: ignore[assignment]  # noqa: F401
     bitwise_invert,
     clip,
@@ -40,6 +39,7 @@ from engine.elementwise import (  # type: ignore[assignment]  # noqa: F401
 from engine.extension import get_include
 from engine.grad_mode import enable_grad, inference_mode, no_grad
 from engine.inspection import __array_namespace_info__
+from engine.placement import device
 from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
     concat,
     expand_dims,

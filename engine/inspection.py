@@ -40,7 +40,10 @@ class Info:
         Device('cpu')
         """
         found = _C._backend_info()
-        return [Device("cpu"), *(Device(f"cuda:{i}") for i in range(found["device_count"] if found else 0))]
+        return [
+            Device("cpu"),
+            *(Device(f"cuda:{i}") for i in range(found["device_count"] if found else 0)),
+        ]
 
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, dtype]:
         """The dtypes that Python numbers take.

@@ -1,7 +1,7 @@
 """Which op runs where: engine/CUDA.md, and the list it is made from.
 
-    python -m tests.gpu.coverage         # engine/CUDA.md anew, from the list
-    python -m tests.gpu.emulate -- python -m tests.gpu.coverage --find    # the list anew, by trying
+python -m tests.gpu.coverage         # engine/CUDA.md anew, from the list
+python -m tests.gpu.emulate -- python -m tests.gpu.coverage --find    # the list anew, by trying
 """
 
 from __future__ import annotations
@@ -15,6 +15,36 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "tests" / "gpu" / "without_kernels.txt"
 PAGE = ROOT / "engine" / "CUDA.md"
 KERNELS = ROOT / "engine" / "csrc" / "kernels"
+
+HEAD = """\
+# What runs on a GPU
+
+Made by `python -m tests.gpu.coverage`; a test holds it to the sources.
+
+Of {all} operations with a row in the op specs, {done} run on device "cuda". The others raise an
+error that says what is missing. Nothing falls back to the CPU in silence, but where a result's
+shape depends on the data (`nonzero`, boolean masks), for the positions of `t[index]` (checked on
+the CPU, so that an index out of range is an error at its line), and for complex numbers.
+
+- **CPU**: the op specs pass on the CPU, in every run of the tests.
+- **CUDA compiled**: nvcc compiles what the operation needs, for sm_80 and sm_90.
+- **CUDA emulated**: the op specs pass with the same sources on the processor
+  (`tests/gpu/emulate.py`; a part of them in every run of the tests, all with `pytest -m slow`).
+- **CUDA on device**: the op specs have passed on a GPU. None has been at hand so far.
+
+What emulation cannot show: speed, memory ordering between blocks that run at once, races inside a
+warp that only hardware has, instructions of tensor cores, the libraries (cuBLASLt, cuDNN, NCCL),
+streams that overlap, and the accuracy of the device's own `exp`, `sin` and so on.
+
+## Kernels: {kernels} of {tables} tables have one for the GPU
+
+Without: {without}.
+
+## Operations
+
+| operation | CPU | CUDA compiled | CUDA emulated | CUDA on device |
+|---|---|---|---|---|
+"""
 
 
 def without_kernels() -> dict[str, str]:
@@ -59,41 +89,15 @@ def page() -> str:
     cpu, cuda = registered()
     # Parts of one algorithm of the CPU's, which another device has no use for.
     inner = {name for name in cpu if re.search(r"winograd|multiply_block|attention_few", name)}
-    lines = [
-        "# What runs on a GPU",
-        "",
-        "Made by `python -m tests.gpu.coverage`; a test holds it to the sources.",
-        "",
-        f"Of {len(names)} operations with a row in the op specs, {len(names) - len(missing)} run on "
-        'device "cuda".',
-        "The other ones raise an error that says what is missing; nothing falls back to the CPU "
-        "in silence,",
-        "but where a result's shape depends on the data (`nonzero`, boolean masks) and for complex "
-        "numbers,",
-        "whose arithmetic the CPU does.",
-        "",
-        "- **CPU**: the op specs pass on the CPU, in every run of the tests.",
-        "- **CUDA compiled**: nvcc compiles what it needs, for sm_80 and sm_90.",
-        "- **CUDA emulated**: the op specs pass with the same sources on the processor "
-        "(`tests/gpu/emulate.py`).",
-        "- **CUDA on device**: the op specs have passed on a GPU. None had been at hand when this "
-        "was written.",
-        "",
-        "What emulation cannot show: speed, memory ordering between blocks that run at once, races "
-        "inside a warp",
-        "that hardware would show, instructions of tensor cores, libraries (cuBLASLt, cuDNN, NCCL), "
-        "streams that",
-        "overlap, and the accuracy of the device's own `exp`, `sin` and so on.",
-        "",
-        f"## Kernels: {len(cpu - inner & cuda)} of {len(cpu - inner)} tables have one for the GPU",
-        "",
-        "Without: " + (", ".join(f"`{name}`" for name in sorted(cpu - inner - cuda)) or "none") + ".",
-        "",
-        "## Operations",
-        "",
-        "| operation | CPU | CUDA compiled | CUDA emulated | CUDA on device |",
-        "|---|---|---|---|---|",
-    ]
+    without = ", ".join(f"`{name}`" for name in sorted(cpu - inner - cuda)) or "none"
+    head = HEAD.format(
+        all=len(names),
+        done=len(names) - len(missing),
+        tables=len(cpu - inner),
+        kernels=len((cpu - inner) & cuda),
+        without=without,
+    )
+    lines = head.splitlines()
     for name in names:
         runs = "-" if name in missing else "yes"
         lines.append(f"| `{name}` | yes | {runs} | {runs} | not tried |")

@@ -1,7 +1,7 @@
 """Every row of the op specs on device "cuda", beside numpy and beside the CPU.
 
-What the device cannot do yet is listed in tests/gpu/without_kernels.txt; those rows must say so with
-an error that names what is missing. An op that works is no longer listed: the test fails otherwise.
+What the device cannot do yet is listed in tests/gpu/without_kernels.txt; those rows must say so
+with an error that names what is missing. An op that works is no longer listed, or a test fails.
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ def host(result: Any) -> Any:
 
 def arguments(sample: Sample, dtype: str, device: str, transform=lambda t: t) -> list[Any]:
     made = [to_tensor(a, dtype) for a in sample.args]
-    return [
-        moved(transform(a) if isinstance(a, engine.Tensor) else a, device) for a in made
-    ]
+    return [moved(transform(a) if isinstance(a, engine.Tensor) else a, device) for a in made]
 
 
 def size(sample: Sample) -> int:
@@ -102,9 +100,7 @@ def gradients(op: Op, sample: Sample, device: str) -> list[np.ndarray]:
     if total is None:
         return []
     total.backward()
-    return [
-        np.zeros(t.shape) if t.grad is None else t.grad.to("cpu").numpy() for t in varied
-    ]
+    return [np.zeros(t.shape) if t.grad is None else t.grad.to("cpu").numpy() for t in varied]
 
 
 @pytest.mark.parametrize("op", [p for p in WORKING if p.values[0].grad])
