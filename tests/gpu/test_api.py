@@ -1,5 +1,5 @@
 """The engine's own declarations of NVIDIA's interfaces beside the real headers and libraries:
-`pip install '.[cuda]'`, then `python -m pytest -m packages tests/gpu` (needs CUDA's headers too)."""
+`pip install '.[cuda]'`, then `python -m pytest -m packages tests/gpu`; CUDA's headers too."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 // the windows it lies in, so no two threads write to one place and the order of sums is fixed.
 #include "kernels/pool.h"
 
+#include <vector>
+
 #include "kernels/cuda/staging.h"
 #include "kernels/cuda/team.h"
 
@@ -10,22 +12,43 @@ namespace {
 
 using cuda::kThreads;
 
-// The tables of windows on the device.
-class Axis {
+// The tables of windows of both axes, which go to the device together.
+class Tables {
  public:
-  explicit Axis(const PoolAxis& a)
-      : begin_(a.begin, a.out),
-        end_(a.end, a.out),
-        divisor_(a.divisor, a.out),
-        first_(a.first, a.in),
-        last_(a.last, a.in),
-        view_{a.in, a.out, a.step, begin_.data(), end_.data(), divisor_.data(), first_.data(),
-              last_.data()} {}
-  const PoolAxis& view() const { return view_; }
+  explicit Tables(const PoolShape& s) : host_(packed(s)), there_(host_.data(), size(host_)) {}
+
+  PoolShape on_device(const PoolShape& s) const {
+    const int32_t* next = there_.data();
+    const auto axis = [&](const PoolAxis& a) {
+      const int32_t* const at = next;
+      next += 3 * a.out + 2 * a.in;
+      const int32_t* const by_position = at + 3 * a.out;
+      return PoolAxis{a.in, a.out, a.step, at, at + a.out, at + 2 * a.out, by_position,
+                      by_position + a.in};
+    };
+    PoolShape moved{s.n, s.c, {}, {}};
+    moved.h = axis(s.h);
+    moved.w = axis(s.w);
+    return moved;
+  }
 
  private:
-  cuda::Input<int32_t> begin_, end_, divisor_, first_, last_;
-  PoolAxis view_;
+  static int64_t size(const std::vector<int32_t>& v) { return static_cast<int64_t>(v.size()); }
+  static std::vector<int32_t> packed(const PoolShape& s) {
+    std::vector<int32_t> all;
+    for (const PoolAxis* a : {&s.h, &s.w}) {
+      for (const int32_t* by_window : {a->begin, a->end, a->divisor}) {
+        all.insert(all.end(), by_window, by_window + a->out);
+      }
+      for (const int32_t* by_position : {a->first, a->last}) {
+        all.insert(all.end(), by_position, by_position + a->in);
+      }
+    }
+    return all;
+  }
+
+  std::vector<int32_t> host_;
+  cuda::Input<int32_t> there_;
 };
 
 // Where element i of a dense NHWC picture of h x w pixels lies.
@@ -118,8 +141,8 @@ __global__ void grad_of_mean(PoolShape s, const T* grad, T* grad_x) {
 template <class F>
 void pooled(const PoolShape& s, int64_t total, F&& body) {
   if (total == 0) return;
-  const Axis h(s.h), w(s.w);
-  body(PoolShape{s.n, s.c, h.view(), w.view()}, cuda::blocks_for(total));
+  const Tables tables(s);
+  body(tables.on_device(s), cuda::blocks_for(total));
 }
 
 int64_t inputs(const PoolShape& s) { return s.n * s.h.in * s.w.in * s.c; }
