@@ -114,7 +114,8 @@ Device common_device(const char* op, std::initializer_list<const Tensor*> operan
   }
   const Device device = decides->device();
   for (const Tensor* t : operands) {
-    check(!t->defined() || t->device() == device || is_host_number(*t), op,
+    if (!t->defined() || t->device() == device || is_host_number(*t)) continue;
+    check(false, op,
           ": operands are on devices '", device_text((*operands.begin())->device()), "' and '",
           device_text(t->device() == (*operands.begin())->device() ? device : t->device()),
           "'; move one with .to(device)");
