@@ -59,7 +59,8 @@ def _log_class() -> Any:
             if now - self._told < LOG_SECONDS:
                 return False
             self._told = now
-            self.fp.write(f"{str(self).strip()}\n")
+            line = str(self).strip().replace(":  ", ": ")  # set_description adds a colon
+            self.fp.write(f"{line}\n")
             self.fp.flush()
             return True
 

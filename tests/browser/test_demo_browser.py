@@ -48,6 +48,7 @@ def page(request, browser, demo):
     )
     opened.goto(demo.address)
     opened.wait_for_selector("#pictures:not([hidden])")
+    choose(opened, "resnet20")
     yield opened
     elsewhere = [a for a in asked if not a.startswith((demo.address, "data:image/"))]
     opened.close()
@@ -166,11 +167,13 @@ def test_text_streams_and_can_be_stopped(page):
     page.fill("#tokens", "500")
     page.locator("#prompt").press("Control+Enter")
     page.wait_for_function(
-        "document.querySelector('#written > :last-child').textContent.length > 30"
+        "() => document.querySelector('#written > :last-child').textContent.length > 30"
     )
     assert page.locator("#written").get_attribute("aria-busy") == "true"
     page.click("#stop")
-    page.wait_for_function("document.getElementById('text-status').textContent === 'Stopped.'")
+    page.wait_for_function(
+        "() => document.getElementById('text-status').textContent === 'Stopped.'"
+    )
     kept = page.locator("#written").inner_text()
     assert kept.startswith("ROMEO:")
     page.wait_for_timeout(300)
@@ -182,7 +185,9 @@ def test_text_ends_and_says_so(page):
     choose(page, "gpt_shakespeare")
     page.fill("#tokens", "20")
     page.click("#go")
-    page.wait_for_function("document.getElementById('text-status').textContent.startsWith('Done')")
+    page.wait_for_function(
+        "() => document.getElementById('text-status').textContent.startsWith('Done')"
+    )
     assert page.locator("#written").get_attribute("aria-busy") == "false"
 
 
@@ -192,7 +197,7 @@ def test_runs_are_watched(page):
     assert runs.count() == 2
     assert "finished" in runs.nth(0).locator("h3").inner_text()
     assert "running" in runs.nth(1).locator("h3").inner_text()
-    assert "left" in runs.nth(1).locator("p").first.inner_text()
+    assert "2 of 2 epochs complete" in runs.nth(1).locator("p").first.inner_text()
     boxes = runs.nth(0).locator("svg.chart").evaluate_all("all => all.map(e => e.clientHeight)")
     assert len(boxes) == 3 and min(boxes) > 80
 

@@ -22,6 +22,7 @@ function left(live) {
   if (live.state === "silent") {
     return `No news for ${duration(live.silentSeconds)}. If it has ended, go on with: ${live.resume}`;
   }
+  if (live.share >= 1) return "It is about to end.";
   if (live.secondsLeft === null) return "How long it takes is known after the first epoch.";
   return `About ${duration(live.secondsLeft)} left.`;
 }
@@ -48,10 +49,10 @@ function frame(article, offer) {
 }
 
 function show(parts, offer, live) {
-  parts.title.textContent = live.title;
+  parts.title.textContent = offer.name;
   parts.badge.className = `state ${live.state}`;
   parts.badge.textContent = STATES[live.state];
-  const epochs = `${offer.name}: epoch ${live.epoch} of ${live.epochs}.`;
+  const epochs = `${live.title}: ${live.epoch} of ${live.epochs} epochs complete.`;
   parts.words.textContent = [epochs, result(live.result), left(live)].filter(Boolean).join(" ");
   parts.progress.value = live.share;
   if (live.charts !== parts.drawn) {
