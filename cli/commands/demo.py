@@ -66,13 +66,15 @@ def run(args: argparse.Namespace) -> int:
             "Take a free port: --port 0"
         ) from error
     address = f"http://127.0.0.1:{server.effective_port}/"
-    print(f"{address}  (for this computer only; Ctrl-C ends it)", flush=True)
-    if not args.no_browser and _has_screen():
-        import webbrowser
-
-        webbrowser.open(address)
     try:
+        print(f"{address}  (for this computer only; Ctrl-C ends it)", flush=True)
+        if not args.no_browser and _has_screen():
+            import webbrowser
+
+            webbrowser.open(address)
         server.run()
+    except KeyboardInterrupt:
+        pass  # that is how it ends
     finally:
         server.close()
     print("Ended.", file=sys.stderr)

@@ -17,9 +17,9 @@ off is continued by the same command. NAME is a name from `zoo list`, or an addr
 https://..., hf:ORG/REPO[@REVISION]/FILE, file://... or a path."""
 _EPILOG = """\
 environment:
-  ZOO_HOME     folder of the cache        ZOO_MIRROR  copies that are asked first
+  ZOO_HOME     folder of the cache        ZOO_MIRROR  copies to ask first
   ZOO_SHARED   caches that are only read  HF_TOKEN    token for Hugging Face
-  ZOO_OFFLINE  1: use no network          ZOO_LOCK    lock file, if not ./zoo.lock
+  ZOO_OFFLINE  1: use no network          ZOO_LOCK    instead of ./zoo.lock
 """
 
 
