@@ -35,7 +35,7 @@ class Figure:
         value: how much of it is done in a second; the median of the rounds. None: it was left out.
         unit: of the value.
         seconds: one round, the median.
-        rounds: timed, after one that was not.
+        rounds: timed, after one that was not unless it took all the time there was.
         note: why it was left out, or "".
     """
 
@@ -62,37 +62,47 @@ class _Row:
 
 
 def measure(
-    say: Callable[[str], None] = lambda name: None, seconds: float = 10.0
+    say: Callable[[str], None] = lambda name: None, seconds: float = 8.0, total: float = 45.0
 ) -> Iterator[Figure]:
     """The figures, one after the other.
 
     Args:
         say: told the name of each piece of work before it starts.
         seconds: to spend on the rounds of each; at least one round is timed.
+        total: seconds after which no further work is started.
 
     >>> [figure.unit for figure in measure()][0]                     # doctest: +SKIP
     'GFLOP/s'
     """
+    begun = time.monotonic()
     for row in _ROWS:
-        say(row.name)
         free = free_bytes()
+        note = ""
         if free < row.bytes:
-            note = f"needs {row.bytes / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"
+            note = f"it needs {row.bytes / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"
+        elif time.monotonic() - begun > total:
+            note = f"what came before took more than {total:.0f} s"
+        if note:
             yield Figure(row.name, None, row.unit, note=note)
             continue
+        say(row.name)
         yield _timed(row, seconds)
 
 
 def _timed(row: _Row, seconds: float) -> Figure:
     work = row.make()
-    work()  # first touches of memory, and caches
-    times: list[float] = []
-    while len(times) < row.rounds and (not times or sum(times) < seconds):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
+    first = _round(work)  # touches memory for the first time, so it counts only if it must
+    times = [first] if first > seconds else []
+    while len(times) < row.rounds and (not times or first + sum(times) < seconds):
+        times.append(_round(work))
     middle = statistics.median(times)
     return Figure(row.name, row.amount / middle, row.unit, middle, len(times))
+
+
+def _round(work: Work) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 def machine() -> dict[str, Any]:

@@ -31,8 +31,11 @@ def test_a_figure_is_the_amount_of_a_second(quick: None) -> None:
 
 def test_rounds_end_with_the_time_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = bench._Row("slow", "x/s", 1, lambda: lambda: time.sleep(0.05), 100, 0)
-    monkeypatch.setattr(bench, "_ROWS", (slow,))
-    assert next(bench.measure(seconds=0.12)).rounds in (2, 3)
+    monkeypatch.setattr(bench, "_ROWS", (slow, slow))
+    assert next(bench.measure(seconds=0.17)).rounds in (1, 2, 3)
+    first, second = bench.measure(seconds=0.01, total=0.01)
+    assert first.rounds == 1  # the first round took it all
+    assert second.value is None and "came before" in second.note
 
 
 def test_work_that_there_is_no_room_for_is_left_out_and_says_so(quick: None) -> None:
@@ -64,7 +67,7 @@ def test_json_is_what_the_published_file_holds(
     facts = json.loads(printed.out)
     assert facts.keys() == {"machine", "figures"}
     assert [row["name"] for row in facts["figures"]] == ["sleeping", "everything"]
-    assert printed.err.splitlines() == ["sleeping ...", "everything ..."]
+    assert printed.err.splitlines() == ["sleeping ..."]
 
 
 def test_the_table_fits_80_columns_and_shows_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
