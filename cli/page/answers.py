@@ -147,6 +147,21 @@ def _pieces(shelf: Shelf, pieces: Iterator[str]) -> Iterator[dict[str, Any]]:
     yield {"reason": reason, "seconds": round(time.monotonic() - started, 2)}
 
 
+def report_of(offer: Offer) -> bytes:
+    """The page about a finished run: `report.html` in its folder, and no file that a link there
+    leads to.
+
+    Raises:
+        Refused: there is none.
+    """
+    from zoo.train.report import REPORT
+
+    file = None if offer.folder is None else offer.folder / REPORT
+    if file is None or file.is_symlink() or not file.is_file():
+        raise Refused(f"{offer.name} has no report; to write it, type: zoo report RUN", 404)
+    return file.read_bytes()
+
+
 def how_it_stands(offer: Offer) -> dict[str, Any]:
     """A run in progress or finished, as JSON values; `charts` is markup that this program made.
 
@@ -156,6 +171,7 @@ def how_it_stands(offer: Offer) -> dict[str, Any]:
     from zoo.report.html import show
     from zoo.report.live import charts, watch
     from zoo.train.errors import quoted
+    from zoo.train.report import REPORT
 
     if offer.folder is None:
         raise Refused(f"{offer.name} is a model, not a run")
@@ -170,7 +186,8 @@ def how_it_stands(offer: Offer) -> dict[str, Any]:
         "secondsLeft": live.seconds_left,
         "silentSeconds": live.silent_seconds,
         "result": result,
-        "samples": live.samples[-3:],
+        "samples": live.samples[-1:],
+        "report": (offer.folder / REPORT).is_file(),
         "charts": show(charts(live.rows)) if live.rows else "",
         "resume": f"zoo finetune --resume {quoted(offer.name)}",
     }

@@ -15,6 +15,7 @@ from cli.page.answers import (
     how_it_stands,
     limits,
     look_at,
+    report_of,
     shown_name,
     write_on,
 )
@@ -54,16 +55,14 @@ def make_app(shelf: Shelf) -> App:
 
     def answered(work: Callable[[], Any]) -> Any:
         """JSON of what `work` gives, or of why it cannot."""
-        status, value = 200, None
         try:
-            value = work()
+            return in_json(200, work())
         except Exception as error:
-            status, value = _refusal(error)
-        return HTTPResponse(
-            json.dumps(value, ensure_ascii=False).encode(),
-            status,
-            {"Content-Type": "application/json"},
-        )
+            return in_json(*_refusal(error))
+
+    def in_json(status: int, value: Any) -> Any:
+        body = json.dumps(value, ensure_ascii=False).encode()
+        return HTTPResponse(body, status, {"Content-Type": "application/json"})
 
     def body(most: int) -> bytes:
         return bytes(request.environ["wsgi.input"].read(most + 1))
@@ -91,6 +90,23 @@ def make_app(shelf: Shelf) -> App:
     def run(key: str) -> Any:
         return answered(lambda: how_it_stands(shelf.offer(key)))
 
+    @app.get("/runs/<key>/report")  # type: ignore[untyped-decorator]
+    def report(key: str) -> Any:
+        try:
+            page = report_of(shelf.offer(key))
+        except Exception as error:
+            return in_json(*_refusal(error))
+        # A file of the disk, perhaps from somebody else: it may show itself and do nothing.
+        return HTTPResponse(
+            page,
+            200,
+            {
+                "Content-Type": "text/html; charset=utf-8",
+                "Content-Security-Policy": "sandbox; default-src 'none'; img-src data:; "
+                "style-src 'unsafe-inline'; frame-ancestors 'none'",
+            },
+        )
+
     @app.post("/api/look")  # type: ignore[untyped-decorator]
     def look() -> Any:
         def work() -> Any:
@@ -112,10 +128,7 @@ def make_app(shelf: Shelf) -> App:
         try:
             pieces = work()
         except Exception as error:
-            status, value = _refusal(error)
-            return HTTPResponse(
-                json.dumps(value).encode(), status, {"Content-Type": "application/json"}
-            )
+            return in_json(*_refusal(error))
         response.content_type = "text/event-stream; charset=utf-8"
         return _events(pieces)
 

@@ -48,15 +48,18 @@ _HEADERS = [
 
 
 def guarded(app: App) -> App:
-    """A WSGI application whose every answer carries the page's policy, and that answers 403 to
-    requests from elsewhere.
+    """A WSGI application whose every answer carries the page's policy, unless it has one of its
+    own, and that answers 403 to requests from elsewhere.
 
     >>> guarded(app)({"HTTP_HOST": "evil.example"}, start)                   # doctest: +SKIP
     """
 
     def answer(environ: dict[str, Any], start: Start) -> Iterable[bytes]:
         def start_guarded(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-            return start(status, [*headers, *_HEADERS], *more)
+            own = {name for name, _ in headers}
+            return start(
+                status, [*headers, *(pair for pair in _HEADERS if pair[0] not in own)], *more
+            )
 
         why = why_refused(environ)
         if why is None:

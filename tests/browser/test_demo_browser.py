@@ -27,7 +27,7 @@ def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     settings = {"val_fraction": 0.9, "batch_size": 32, "epochs": 2, "threads": 1}
     out = folder / "digits"
-    finetune("resnet20", "demo", out=out, say=lambda line: None, report=False, **settings)
+    finetune("resnet20", "demo", out=out, say=lambda line: None, **settings)
     shutil.copytree(out, folder / "going")
     (folder / "going" / "summary.json").unlink()
     with serving(folder, ["resnet20", "digits", "going"]) as running:
@@ -200,6 +200,17 @@ def test_runs_are_watched(page):
     assert "2 of 2 epochs complete" in runs.nth(1).locator("p").first.inner_text()
     boxes = runs.nth(0).locator("svg.chart").evaluate_all("all => all.map(e => e.clientHeight)")
     assert len(boxes) == 3 and min(boxes) > 80
+
+
+def test_the_report_of_a_finished_run_opens(page):
+    page.wait_for_selector(".run svg.chart")
+    link = page.locator(".run a").first
+    with page.expect_popup() as opening:
+        link.click()
+    report = opening.value
+    report.wait_for_selector("h1")
+    assert report.evaluate("getComputedStyle(document.body).maxWidth") == "1120px"  # its own style
+    report.close()
 
 
 def test_everything_can_be_reached_and_has_a_name(page):

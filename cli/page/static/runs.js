@@ -42,10 +42,14 @@ function frame(article, offer) {
   const progress = make("progress");
   progress.max = 1;
   progress.setAttribute("aria-label", `${offer.name}: share that is done`);
+  const report = make("a", "", "All about it on one page");
+  report.href = `/runs/${offer.key}/report`;
+  report.target = "_blank";
+  report.hidden = true;
   const charts = make("div");
   const sample = make("div");
-  article.replaceChildren(heading, words, progress, charts, sample);
-  return { title, badge, words, progress, charts, sample, drawn: "", told: "" };
+  article.replaceChildren(heading, words, progress, report, charts, sample);
+  return { title, badge, words, progress, report, charts, sample, drawn: "", told: "" };
 }
 
 function show(parts, offer, live) {
@@ -55,6 +59,7 @@ function show(parts, offer, live) {
   const epochs = `${live.title}: ${live.epoch} of ${live.epochs} epochs complete.`;
   parts.words.textContent = [epochs, result(live.result), left(live)].filter(Boolean).join(" ");
   parts.progress.value = live.share;
+  parts.report.hidden = !live.report || live.state !== "finished";
   if (live.charts !== parts.drawn) {
     parts.drawn = live.charts;
     parts.charts.replaceChildren(parsed(live.charts));
