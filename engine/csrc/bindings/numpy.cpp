@@ -60,6 +60,7 @@ py::array to_numpy(const Tensor& t) {
   for (int64_t s : t.strides()) strides.push_back(s * itemsize(t.dtype()));
   py::array out(numpy_dtype(t.dtype()), shape, strides, t.data(), py::cast(t));
   if (t.storage()->read_only()) out.attr("flags").attr("writeable") = false;
+  t.storage()->expose();
   return out;
 }
 

@@ -134,6 +134,7 @@ py::buffer_info buffer_of(const Tensor& t) {
   const int64_t size = itemsize(t.dtype());
   for (int64_t s : t.strides()) strides.push_back(s * size);
   const std::string code = t.dtype() == DType::kC64 ? "Zf" : t.dtype() == DType::kC128 ? "Zd" : format;
+  t.storage()->expose();
   return py::buffer_info(t.data(), size, code, t.ndim(), shape, strides, t.storage()->read_only());
 }
 

@@ -9,7 +9,8 @@ Storage::Storage(size_t bytes, Device device)
 
 Storage::Storage(void* data, size_t bytes, Device device, bool read_only,
                  std::function<void()> free)
-    : data_(data), bytes_(bytes), device_(device), read_only_(read_only), free_(std::move(free)) {}
+    : data_(data), bytes_(bytes), device_(device), read_only_(read_only), exposed_(!read_only),
+      free_(std::move(free)) {}
 
 Storage::~Storage() {
   if (free_) {
