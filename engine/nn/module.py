@@ -290,9 +290,11 @@ class Module:
         their dtype.
 
         Args:
-            target: a dtype such as engine.float64, or a device such as "cpu".
+            target: a dtype such as engine.float64, or a device such as "cuda".
         """
-        is_device = isinstance(target, str) and target.split(":")[0] in ("cpu", "cuda")
+        is_device = isinstance(target, engine.Device) or (
+            isinstance(target, str) and target.split(":")[0] in ("cpu", "cuda")
+        )
         self._replace_tensors(
             lambda tensor: (
                 tensor.detach().to(target) if is_device or tensor.dtype.is_floating_point else None

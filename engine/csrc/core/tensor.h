@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 
 #include "core/allocator.h"
@@ -168,7 +169,14 @@ Tensor empty_like(const Tensor& like, DType dtype);
 Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset);
 Tensor alias(const Tensor& t);
 
-// "float32 (2, 3)", or "None", for messages; made when one needs it.
+// A single number in the host's memory: it may meet tensors of any device, whose kernels are given
+// its value.
+bool is_host_number(const Tensor& t);
+// The device that all operands are on but those that are single numbers of the host; undefined ones
+// do not count. Throws ValueError that names `op` and two devices where they differ.
+Device common_device(const char* op, std::initializer_list<const Tensor*> operands);
+
+// "float32 (2, 3)", "float32 (2, 3) on cuda:0" or "None", for messages; made when one needs it.
 class TensorText {
  public:
   explicit TensorText(const Tensor& t) : tensor_(t) {}

@@ -47,6 +47,7 @@ Conv2dShape make_shape(const Tensor& x, const Tensor& weight, const Tensor& bias
   check(!bias.defined() || (bias.shape() == Dims{s.k} && bias.dtype() == x.dtype()),
         "conv2d: expected a bias of ", s.k, " values of ", dtype_name(x.dtype()), ", got ",
         describe(bias));
+  common_device("conv2d", {&x, &weight, &bias});
   check(s.kh > 0 && s.kw > 0, "conv2d: the window is empty: weight of shape ",
         to_string(weight.shape()));
   const int64_t reach_h = s.h + 2 * s.pad_h - (s.dilation_h * (s.kh - 1) + 1);
@@ -217,6 +218,7 @@ Conv2dShape make_transposed_shape(const Tensor& x, const Tensor& weight, const T
     check(size[d] > 0, op, ": input of shape ", to_string(x.shape()), " with padding ",
           o.padding[d], " would give pictures of size ", size[d], " along axis ", 2 + d);
   }
+  common_device(op, {&x, &weight, &bias});
   Conv2dShape s{};
   s.n = x.size(0);
   s.c = weight.size(1) * o.groups;
