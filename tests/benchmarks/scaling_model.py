@@ -3,9 +3,10 @@
     python tests/benchmarks/scaling_model.py [--step resnet50=1.9 --step gpt2=2.2] [--markdown]
 
 A message of n bytes takes alpha + n / beta. An all-reduce over N ranks is a ring: 2 (N - 1)
-messages of n / N bytes each; where machines hold several devices, a ring within each machine around one
-between them (reduce-scatter inside, all-reduce of the parts between, all-gather inside). Gradients
-leave in buckets as backward makes them, one bucket at a time; the step ends when both are done.
+messages of n / N bytes each; where machines hold several devices, a ring within each machine around
+one between them (reduce-scatter inside, all-reduce of the parts between, all-gather inside).
+Gradients leave in buckets as backward makes them, one bucket at a time; the step ends when both are
+done.
 What goes in, and what is left out, is in ASSUMPTIONS and in
 notebooks/guide/docs/explanation/scaling.md.
 """
