@@ -68,7 +68,7 @@ def on_ranks(args: argparse.Namespace, work: Callable[[], int], refused: Sequenc
         UsageError: `refused`, or --nproc where there are ranks already.
         MissingExtra: there is no MPI.
     """
-    # Not from engine.distributed: a command that runs alone need not load the engine for it.
+    # Not asked of the engine: a command that runs alone need not load it for that.
     started = any(name in os.environ for name in ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"))
     if not started and int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) > 1:
         raise UsageError(
@@ -90,14 +90,14 @@ def on_ranks(args: argparse.Namespace, work: Callable[[], int], refused: Sequenc
 
 
 def _as_rank(args: argparse.Namespace, work: Callable[[], int]) -> int:
-    from engine import distributed
+    from zoo.train.distributed import blame, end, join
 
-    group = distributed.init()
-    if group.size == 1:
+    ranks = join()
+    if ranks.size == 1:
         return work()
     notes = os.environ.get(_NOTES)
     if notes:
-        Path(notes, f"{group.rank}.pid").write_text(str(os.getpid()), "utf-8")
+        Path(notes, f"{ranks.rank}.pid").write_text(str(os.getpid()), "utf-8")
     signal.signal(_STOP, signal.default_int_handler)  # until training knows better
     failure: BaseException | None = None
     try:
@@ -105,30 +105,20 @@ def _as_rank(args: argparse.Namespace, work: Callable[[], int]) -> int:
     except BaseException as error:
         failure, code = error, exit_code(error)
 
-    def speak() -> None:
+    def speak(all_failed: bool) -> None:
         assert failure is not None
         if args.debug:
             import traceback
 
             traceback.print_exception(failure)
-        if isinstance(failure, distributed.RankTimeout | distributed.RankLost):
-            report(failure)  # names its rank
-        else:
-            report(failure, prefix="" if _of_all(failure) else f"rank {group.rank}: ")
+        report(failure, prefix="" if all_failed else blame(failure))
         if notes:
             Path(notes, "said").touch()
 
-    code = distributed.end(code, speak)
+    code = end(code, speak)
     if notes:
-        Path(notes, f"{group.rank}.end").touch()
+        Path(notes, f"{ranks.rank}.end").touch()
     return code
-
-
-def _of_all(error: BaseException) -> bool:
-    """Whether ranks fail in this way together, so that none of them is to blame."""
-    from zoo.train.errors import Interrupted, TrainingDiverged
-
-    return isinstance(error, Interrupted | TrainingDiverged | KeyboardInterrupt)
 
 
 def _launch(count: int, argv: Sequence[str], run: str) -> int:

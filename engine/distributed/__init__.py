@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from engine._C import Tensor, set_num_threads
@@ -180,7 +181,7 @@ def threads_of_a_rank(group: Group) -> int:
     return max(own // group.local_size, 1)
 
 
-def end(code: int, speak: Any = None) -> int:
+def end(code: int, speak: Callable[[bool], None] | None = None) -> int:
     """Bring this rank to its end: together with the others where all come to theirs, otherwise by
     ending them too. To be called last, by every rank, however its work went.
 
@@ -189,7 +190,8 @@ def end(code: int, speak: Any = None) -> int:
 
     Args:
         code: this rank's exit code; 0 if all went well.
-        speak: called without arguments where it falls to this rank to say why it failed.
+        speak: called where it falls to this rank to say why it failed, with whether all failed,
+            as they do together where nothing is wrong with this one.
 
     Returns:
         The exit code to leave with. Does not return where the others have to be ended.
@@ -204,10 +206,10 @@ def end(code: int, speak: Any = None) -> int:
     if codes is not None:
         failed = [number for number, other in enumerate(codes) if other]
         if failed and failed[0] == group.rank and speak is not None:
-            speak()
+            speak(len(failed) == group.size)
         return codes[failed[0]] if failed else 0
     if speak is not None:
-        speak()
+        speak(False)
     group.abort(code or _EXIT_FAILURE)
     return code
 
@@ -215,8 +217,9 @@ def end(code: int, speak: Any = None) -> int:
 def _end_all(kind: type[BaseException], error: BaseException, trace: Any) -> None:
     """What happens to an exception that nobody caught."""
 
-    def speak() -> None:
-        print(f"rank {rank()} of {world_size()}:", file=sys.stderr)
+    def speak(all_failed: bool) -> None:
+        who = "all ranks" if all_failed else f"rank {rank()} of {world_size()}"
+        print(f"{who}:", file=sys.stderr)
         sys.__excepthook__(kind, error, trace)
 
     end(_EXIT_FAILURE, speak)

@@ -347,6 +347,44 @@ def current_ranks() -> Ranks:
     return ManyRanks(module.default_group())
 
 
+def join() -> Ranks:
+    """Become one of the ranks that mpiexec or srun started together.
+
+    Raises:
+        engine.distributed.DistributedError: there is no MPI, or it cannot be used.
+
+    >>> join().size      # doctest: +SKIP
+    2
+    """
+    from engine import distributed
+
+    distributed.init()
+    return current_ranks()
+
+
+def end(code: int, speak: Callable[[bool], None]) -> int:
+    """See engine.distributed.end.
+
+    >>> sys.exit(end(0, lambda all_failed: None))      # doctest: +SKIP
+    """
+    from engine import distributed
+
+    return distributed.end(code, speak)
+
+
+def blame(error: BaseException) -> str:
+    """What goes before the text of an error on one rank, so that it says on which; nothing where
+    it says so itself.
+
+    >>> blame(ValueError("broken"))
+    'rank 0: '
+    """
+    from engine import distributed
+
+    names_it = isinstance(error, distributed.RankTimeout | distributed.RankLost)
+    return "" if names_it else f"rank {distributed.rank()}: "
+
+
 def _seed_of(seed: int, rank: int) -> int:
     return (seed + rank * _STREAMS) % 2**63
 
