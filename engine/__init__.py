@@ -50,7 +50,7 @@ from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
 )
 
 if TYPE_CHECKING:
-    from engine import fft, linalg, nn, optim
+    from engine import distributed, fft, linalg, nn, optim
     from engine.routines import *  # noqa: F403
 
 # The array API's constants.
@@ -71,7 +71,7 @@ _C._load_backend_if_possible(_os.path.join(_here, "_cuda.so"))
 
 def __getattr__(name: str) -> _Any:
     # These load when first used: importing the engine stays quick.
-    if name in ("fft", "linalg", "nn", "optim"):
+    if name in ("distributed", "fft", "linalg", "nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
@@ -107,6 +107,7 @@ __all__ = [  # noqa: PLE0604
     "inference_mode",
     "no_grad",
     "autograd",
+    "distributed",
     "fft",
     "linalg",
     "nn",
