@@ -42,6 +42,9 @@ def to_device(self: Tensor, device: Device | str, /, *, stream: Any = None) -> T
     """This tensor on a device; 'cpu' is the only one of this build.
 
     Raises NotImplementedError for another device, ValueError for a stream: the CPU has none.
+
+    >>> engine.zeros(2).to_device("cpu").shape
+    (2,)
     """
     if stream is not None:
         raise ValueError("to_device: 'cpu' has no stream, expected stream=None")
@@ -148,7 +151,11 @@ def __reduce_ex__(self: Tensor, protocol: SupportsIndex) -> Any:
 
 
 def is_shared(self: Tensor) -> bool:
-    """Whether other processes can see this tensor's memory: see share_memory_."""
+    """Whether other processes can see this tensor's memory: see share_memory_.
+
+    >>> engine.zeros(2).is_shared()
+    False
+    """
     sharing = sys.modules.get("engine.sharing")  # not there: nothing was ever shared
     return sharing is not None and sharing.is_shared(self)
 

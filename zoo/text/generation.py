@@ -35,6 +35,9 @@ class Completion:
         prompt, text: the text that was given, and what follows it.
         tokens: of what follows; the end of the text, if it came, is the last.
         reason: why it ended: "end" (the model ended the text), "stop" (a stop text) or "length".
+
+    >>> Completion("It", " was", (373,), "length").text
+    ' was'
     """
 
     prompt: str
