@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "notebooks" / "guide"
 DOCS = GUIDE / "docs"
 
-_MARK = re.compile(r"<!-- (test|input): (.+) -->")
+_MARK = re.compile(r"<!-- (test|input|command): (.+) -->")
 _FENCE = re.compile(r"( *)(`{3,})(\S*)\s*(.*)")
 
 
@@ -48,8 +48,8 @@ def blocks(page: Path) -> list[Block]:
         mark = _MARK.match(line.strip())
         if mark and mark[1] == "input":
             found.append(Block("input", mark[2], number))
-        elif mark:
-            marks += mark[2].split()
+        elif mark:  # a command is one that .ci/run takes out of the README and runs
+            marks += ["command"] if mark[1] == "command" else mark[2].split()
         fence = _FENCE.fullmatch(line)
         if not fence:
             if line.strip() and not mark:

@@ -1,4 +1,4 @@
-"""Every fenced block of the guide and of the README's Python parts runs and prints what it says."""
+"""Every fenced block of the guide and of the README runs and prints what it says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tests.docs.pages import DOCS, ROOT, Block, all_pages, blocks
 from tests.docs.running import RUN, Page, expect
 
 # Pages of the reference hold docstrings, whose examples test_reference.py runs.
-PAGES = [page for page in all_pages() if not page.is_relative_to(DOCS / "reference")]
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in all_pages() if not page.is_relative_to(DOCS / "reference")),
+]
 # Blocks that are read and not run.
 SHOWN = ("text", "toml", "csv", "json", "cpp", "")
 
@@ -28,7 +31,7 @@ def _run(page: Path, folder: Path, slow: bool) -> int:
     os.chdir(folder)
     try:
         for block in blocks(page):
-            if _is_slow(block) and not slow:
+            if "command" in block.marks or _is_slow(block) and not slow:
                 ran = False
                 continue
             try:
@@ -48,7 +51,7 @@ def _run(page: Path, folder: Path, slow: bool) -> int:
     return done
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("ZOO_OFFLINE", "1")
@@ -59,7 +62,7 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if any(map(_is_slow, blocks(page)))],
-    ids=lambda page: page.relative_to(DOCS).as_posix(),
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_slow_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
@@ -67,7 +70,7 @@ def test_slow_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert _run(page, tmp_path / "page", slow=True) > 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_block_has_a_language_that_is_run_or_shown(page: Path) -> None:
     for block in blocks(page):
         known = block.language in (*RUN, *SHOWN, "input")

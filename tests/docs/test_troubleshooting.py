@@ -10,7 +10,11 @@ import pytest
 
 from tests.docs.pages import DOCS, ROOT
 
+_CSRC = ROOT / "engine" / "csrc"
 PAGE = DOCS / "troubleshooting.md"
+_CALL = re.compile(
+    r'(?:check\w*(?:<\w+>)?|concat_text|type_error)\(((?:[^"]|"(?:\\.|[^"\\])*")*?)\);'
+)
 _GAP = "…"  # stands for a value, in quotations and in what the sources are turned into
 
 
@@ -39,9 +43,9 @@ def _python_texts() -> list[str]:
 def _native_texts() -> list[str]:
     """Every list of texts and values between commas in the native sources, likewise."""
     found = []
-    for file in (ROOT / "engine" / "csrc").rglob("*.cpp"):
+    for file in [*_CSRC.rglob("*.cpp"), *_CSRC.rglob("*.h")]:
         text = re.sub(r'"\s*\n\s*"', "", file.read_text("utf-8"))
-        for call in re.findall(r"(?:check\w*(?:<\w+>)?|concat_text)\(([^;]+)", text):
+        for call in _CALL.findall(text):
             parts = re.split(r'"((?:[^"\\]|\\.)*)"', call)
             found.append("".join(p if i % 2 else _GAP for i, p in enumerate(parts)))
     return found
