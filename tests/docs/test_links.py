@@ -57,7 +57,7 @@ def test_paths_in_the_text_exist() -> None:
         for page in [*all_pages(), *PROJECT]
         if page.name != "CHANGELOG.md"
         for path in wanted.findall(_text(page))
-        if not (ROOT / path).exists()
+        if not re.search("NAME|FAMILY", path) and not (ROOT / path).exists()
     ]
     assert not gone
 

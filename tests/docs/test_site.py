@@ -55,7 +55,7 @@ def test_every_public_name_stands_in_the_reference(site: Path) -> None:
 
 
 def test_examples_become_blocks() -> None:
-    spec = importlib.util.spec_from_file_location("examples", GUIDE / "examples.py")
+    spec = importlib.util.spec_from_file_location("docstrings", GUIDE / "docstrings.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

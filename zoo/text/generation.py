@@ -167,7 +167,8 @@ def stream(
     Raises:
         GenerateError: a setting that cannot work.
         ContextTooLong: prompt and max_tokens are more than the model reads, without a window.
-        All at once, not when the first piece is asked for.
+
+    Errors come at once, not when the first piece is asked for.
 
     >>> "".join(stream(model, "ROMEO:", max_tokens=20))      # doctest: +SKIP
     """
