@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +25,16 @@ _SENTENCES = (
 def pictures(folder: Path, name: str, *words: str) -> None:
     """A folder of PNG files for each class: handwritten digits, one digit a class.
 
-    Words are classes, and perhaps a number of pictures of each (40).
+    Words are classes, and perhaps a number of pictures of each (40). A folder called val has others
+    than those elsewhere.
     """
     count = next((int(word) for word in words if word.isdigit()), 40)
     images = load_digits()
     for digit, class_name in enumerate(word for word in words if not word.isdigit()):
         place = folder / name / class_name
         place.mkdir(parents=True)
-        for index in np.flatnonzero(images.labels == digit)[:count]:
+        found = np.flatnonzero(images.labels == digit)
+        for index in found[-count:] if Path(name).name == "val" else found[:count]:
             big = images.load(int(index)).resize((_SIDE, _SIDE), Image.Resampling.BICUBIC)
             big.save(place / f"{index}.png")
 
@@ -50,4 +56,22 @@ def broken(folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"\xff\xd8\xff\xe0 cut short")
 
 
-KINDS = {"pictures": pictures, "picture": picture, "text": text, "broken": broken}
+@functools.cache
+def _finished() -> Path:
+    """A folder with a short run in it, on what `pictures imgs cat dog 20` makes."""
+    from zoo.train import finetune
+
+    place = Path(tempfile.mkdtemp(prefix="guide-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    pictures(place, "imgs", "cat", "dog", "20")
+    settings = {"recipe": "linear", "epochs": 10, "threads": 1}
+    finetune("resnet20", place / "imgs", out=place / "run", say=lambda line: None, **settings)
+    return place
+
+
+def run(folder: Path, name: str) -> None:
+    """The folder of a finished run, on what `pictures imgs cat dog 20` makes."""
+    shutil.copytree(_finished() / "run", folder / name)
+
+
+KINDS = {"pictures": pictures, "picture": picture, "text": text, "broken": broken, "run": run}
