@@ -123,6 +123,7 @@ ZOO_INLINE void gather_pixel(const Gather& g, const T* x, const PixelCursor& at,
 template <class T>
 struct GatheredRows {
   static constexpr Order kOrder = Order::kRows;
+  static constexpr bool kPacks = true;
   Gather g;
   const T* x;  // at the group's first channel
 

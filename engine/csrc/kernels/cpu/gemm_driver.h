@@ -45,8 +45,69 @@ ZOO_INLINE Blocks choose_blocks(int64_t m, int64_t n, int64_t k) {
   return b;
 }
 
+// What one depth block leaves to the next: sums go on, and only the last one finishes them.
+template <class T>
+ZOO_INLINE Output<T> part_of(const Output<T>& out, bool first, bool last) {
+  Output<T> part = out;
+  if (!first) part.accumulate = true;
+  if (!last) {
+    part.scale = nullptr;
+    part.bias = nullptr;
+    part.residual = nullptr;
+    part.relu = false;
+  }
+  return part;
+}
+
+// Columns of C that a task takes by itself, or 0 if A would be read too often that way: it packs
+// its own part of B into its own second-level cache and multiplies every row by it, so that B
+// crosses the shared cache once and no thread waits for another.
+template <class T>
+ZOO_INLINE int64_t columns_of_a_task(int64_t m, int64_t n, int64_t k, const Blocks& blocks) {
+  constexpr int64_t kN = kTileColumns<T>, kTasks = 2;
+  const int64_t threads = in_parallel_region() ? 1 : num_threads();
+  if (n < kTasks * threads * 2 * kN || m > n || k < kN) return 0;
+  const int64_t wide = l2_cache_bytes() / 4 / (blocks.depth * static_cast<int64_t>(sizeof(T)));
+  const int64_t tasks = round_up(ceil_div(n, larger(2 * kN, wide)), kTasks * threads);
+  return round_up(ceil_div(n, tasks), kN);
+}
+
+template <class T, class Left, class Right>
+void multiply_by_columns(int64_t m, int64_t n, int64_t k, int64_t width, int64_t block_depth,
+                         const Left& left, const Right& right, const Output<T>& out) {
+  constexpr int64_t kN = kTileColumns<T>;
+  parallel_for(0, ceil_div(n, width), 1, [&](int64_t task, int64_t last) {
+    Scratch packed(static_cast<size_t>(block_depth * width) * sizeof(T));
+    T* const b = packed.as<T>();
+    int64_t offsets[kMaxBlockRows];
+    for (; task < last; ++task) {
+      const int64_t start = task * width, end = smaller(n, start + width);
+      for (int64_t p = 0; p < k; p += block_depth) {
+        const int64_t depth = smaller(block_depth, k - p);
+        const Output<T> part = part_of(out, p == 0, p + depth == k);
+        // A few rows of every panel in turn, so that B is read along its rows.
+        constexpr int64_t kSlice = 32;
+        for (int64_t slice = 0; slice < depth; slice += kSlice) {
+          for (int64_t column = start; column < end; column += kN) {
+            right.pack(b + (column - start) * depth + slice * kN, column,
+                       smaller(kN, end - column), p + slice, smaller(kSlice, depth - slice));
+          }
+        }
+        for (int64_t row = 0; row < m; row += kMaxBlockRows) {
+          const int64_t rows = smaller(kMaxBlockRows, m - row);
+          left.offsets(row, rows, offsets);
+          multiply_block({Left::kOrder, rows, depth, left.block(row, rows, p, depth, nullptr), b,
+                          kN, depth * kN, offsets, start, end},
+                         part);
+        }
+      }
+    }
+  });
+}
+
 // C[m, n] = A[m, k] B[k, n]. `left` gives blocks of A and where their rows lie in C:
 //   static constexpr Order kOrder;
+//   static constexpr bool kPacks: whether blocks are packed, or read where they are;
 //   LeftBlock<T> block(row, rows, p, depth, T* space) packs into `space` if it needs to;
 //   void offsets(row, rows, int64_t* out);
 //   int64_t space(rows, depth) elements of space a block may need.
@@ -57,6 +118,10 @@ void multiply(int64_t m, int64_t n, int64_t k, const Left& left, const Right& ri
   constexpr int64_t kN = kTileColumns<T>;
   if (m <= 0 || n <= 0) return;
   const Blocks blocks = choose_blocks<T>(m, n, k);
+  if constexpr (!Left::kPacks) {
+    const int64_t width = columns_of_a_task<T>(m, n, k, blocks);
+    if (width > 0) return multiply_by_columns(m, n, k, width, blocks.depth, left, right, out);
+  }
   const int64_t fit = kPackedBytes / static_cast<int64_t>(sizeof(T)) / larger(1, k);
   const int64_t stripe = smaller(round_up(n, kN), larger(8 * kN, fit / kN * kN));
   Scratch packed(static_cast<size_t>(larger(1, k) * stripe) * sizeof(T));
@@ -92,14 +157,7 @@ void multiply(int64_t m, int64_t n, int64_t k, const Left& left, const Right& ri
     int64_t p = 0;
     do {  // once even if k is 0: C then is what Output adds
       const int64_t depth = smaller(blocks.depth, k - p);
-      Output<T> part = out;
-      if (p > 0) part.accumulate = true;
-      if (p + depth < k) {
-        part.scale = nullptr;
-        part.bias = nullptr;
-        part.residual = nullptr;
-        part.relu = false;
-      }
+      const Output<T> part = part_of(out, p == 0, p + depth >= k);
       parallel_for(0, tasks, kWorthAThread / work + 1, [&](int64_t first, int64_t last) {
         Scratch space(static_cast<size_t>(left.space(blocks.rows, blocks.depth)) * sizeof(T));
         int64_t offsets[kMaxBlockRows];
@@ -126,6 +184,7 @@ void multiply(int64_t m, int64_t n, int64_t k, const Left& left, const Right& ri
 template <class T>
 struct DenseRows {
   static constexpr Order kOrder = Order::kRows;
+  static constexpr bool kPacks = false;
   const T* a;
   int64_t stride;
   int64_t c_row;
@@ -143,6 +202,7 @@ struct DenseRows {
 template <class T>
 struct StridedRows {
   static constexpr Order kOrder = Order::kColumns;
+  static constexpr bool kPacks = true;
   const T* a;
   int64_t row_stride, column_stride;
   int64_t c_row;
