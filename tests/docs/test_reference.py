@@ -59,10 +59,10 @@ def _globals_of(value: Any) -> dict[str, Any]:
     """What an example may use: its module's names, the layers, and the three packages."""
     module = sys.modules.get(getattr(value, "__module__", None) or "", engine)
     layers = {name: getattr(engine.nn, name) for name in engine.nn.__all__}
-    packages = {"engine": engine, "hub": hub, "np": np, "zoo": zoo, "Path": Path}
+    packages = {"engine": engine, "hub": hub, "np": np, "numpy": np, "zoo": zoo}
     for name in ("data", "demo"):
         importlib.import_module(f"zoo.{name}")
-    return {**layers, **vars(module), **packages}
+    return {**layers, **vars(module), **packages, "Path": Path}
 
 
 def _examples() -> dict[str, tuple[str, Any]]:
