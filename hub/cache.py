@@ -37,7 +37,11 @@ _LOCK_TRIES = 1000
 
 
 def cache_home() -> Path:
-    """The cache folder: `ZOO_HOME` if set, else the platform's (Linux: `~/.cache/zoo`)."""
+    """The cache folder: `ZOO_HOME` if set, else the platform's (Linux: `~/.cache/zoo`).
+
+    >>> cache_home().is_absolute()
+    True
+    """
     home = os.environ.get("ZOO_HOME")
     if home:
         return Path(home).expanduser().absolute()
@@ -47,7 +51,11 @@ def cache_home() -> Path:
 
 
 def default_cache() -> Cache:
-    """The cache of `ZOO_HOME`, with those of `ZOO_SHARED` behind it."""
+    """The cache of `ZOO_HOME`, with those of `ZOO_SHARED` behind it.
+
+    >>> default_cache().home == cache_home()
+    True
+    """
     shared = [Path(part) for part in os.environ.get("ZOO_SHARED", "").split(os.pathsep) if part]
     return Cache(cache_home(), tuple(path.expanduser().absolute() for path in shared))
 

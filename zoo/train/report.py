@@ -31,6 +31,9 @@ class Summary:
         classes: names, in index order.
         class_accuracy: (right, all) validation pictures of each class, for the kept weights.
         weights_sha256: of `model.safetensors`.
+
+    >>> zoo.finetune("resnet20", "demo").summary.val_accuracy     # doctest: +SKIP
+    0.99
     """
 
     val_accuracy: float
