@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from zoo.models.gpt import IGNORED
 from zoo.text.blocks import Tokens, whole, windows
 from zoo.text.corpus import load_corpus
 from zoo.text.errors import GenerateError
+from zoo.train.distributed import ALONE, Ranks
+from zoo.train.metrics import added
 
 if TYPE_CHECKING:
     from zoo.models.text_model import TextModel
@@ -65,6 +68,7 @@ def text_loss(
     stride: int,
     batch_size: int = 4,
     on_batch: Callable[[int], None] = lambda scored: None,
+    ranks: Ranks = ALONE,
 ) -> tuple[float, int]:
     """(Sum of -log p in nats, tokens scored) over all of `tokens` but the first.
 
@@ -73,24 +77,31 @@ def text_loss(
         stride: how far each window is from the last one, 1 to `length`; the smaller, the more each
             token sees before it, and the longer it takes.
         on_batch: called with the number of tokens of each batch; may raise to stop.
+        ranks: among which batches are shared out; all get the sums of all.
 
     >>> text_loss(model, tokens, length=1024, stride=512)      # doctest: +SKIP
     (105211.7, 30112)
     """
-    total, count = 0.0, 0
+    losses: list[float] = []
+    counts: list[int] = []
     was_training = model.training
     model.eval()
     try:
-        for ids, targets in windows(tokens, length, stride, batch_size):
-            scored = int((targets != IGNORED).sum())
-            if scored:
-                with engine.no_grad():
-                    total += model.loss(engine.asarray(ids), engine.asarray(targets)).item()
-            count += scored
+        batches = windows(tokens, length, stride, batch_size)
+        while turn := list(islice(batches, ranks.size)):  # one batch a rank
+            scored = 0
+            for ids, targets in turn[ranks.rank : ranks.rank + 1]:
+                scored = int((targets != IGNORED).sum())
+                loss = 0.0
+                if scored:
+                    with engine.no_grad():
+                        loss = model.loss(engine.asarray(ids), engine.asarray(targets)).item()
+                losses.append(loss)
+                counts.append(scored)
             on_batch(scored)
     finally:
         model.train(was_training)
-    return total, count
+    return added(ranks.in_turn(losses)), round(added(ranks.in_turn(counts)))
 
 
 def perplexity_of(loss: float) -> float:

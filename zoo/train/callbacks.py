@@ -54,7 +54,11 @@ class Callback:
 
 
 class LogCallback(Callback):
-    """Keeps `metrics.jsonl`. A resumed run first drops the rows that it is going to write again."""
+    """Keeps `metrics.jsonl`. A resumed run first drops the rows that it is going to write again.
+
+    >>> LogCallback(Path("run1/metrics.jsonl")).path.name
+    'metrics.jsonl'
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -86,6 +90,9 @@ class Terminal(Callback):
 
     Args:
         show_progress: draw the bar; see hub.progress.
+
+    >>> Terminal(show_progress=False).show_progress
+    False
     """
 
     def __init__(self, show_progress: bool) -> None:

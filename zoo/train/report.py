@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from zoo.train.errors import quoted
 
@@ -31,6 +32,9 @@ class Summary:
         classes: names, in index order.
         class_accuracy: (right, all) validation pictures of each class, for the kept weights.
         weights_sha256: of `model.safetensors`.
+
+    >>> zoo.finetune("resnet20", "demo").summary.val_accuracy     # doctest: +SKIP
+    0.99
     """
 
     val_accuracy: float
@@ -44,6 +48,12 @@ class Summary:
     classes: tuple[str, ...]
     class_accuracy: tuple[tuple[int, int], ...]
     weights_sha256: str
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Summary:
+        """Of the values that `summary.json` holds."""
+        pairs = tuple((right, count) for right, count in values["class_accuracy"])
+        return cls(**{**values, "classes": tuple(values["classes"]), "class_accuracy": pairs})
 
     def to_json(self) -> str:
         """The text of `summary.json`."""
