@@ -37,28 +37,32 @@ std::optional<WholeRange> whole_range(py::handle start, py::handle stop, py::han
   return WholeRange{values[0], values[1], values[2]};
 }
 
+// As empty_like; on x's device if none is named.
+Tensor empty_there(const Tensor& x, DType dtype, const py::object& device) {
+  return empty_strided(x.shape(), dense_strides_like(x.shape(), x.strides()), dtype,
+                       device.is_none() ? x.device() : device_from(device));
+}
+
 void bind_filled(py::module_& m) {
   const auto def_filled = [&](const char* name, auto make, const char* doc) {
     m.def(name,
           [make](const ShapeArg& shape, OptDType dtype, const py::object& device) {
-            device_from(device);
-            return make(to_dims(shape), dtype.value_or(DType::kF32));
+            return make(to_dims(shape), dtype.value_or(DType::kF32), device_from(device));
           },
           py::arg("shape"), py::kw_only(), py::arg("dtype") = py::none(),
           py::arg("device") = py::none(), doc);
   };
-  def_filled("zeros", [](const Dims& s, DType d) { return zeros(s, d); },
+  def_filled("zeros", [](const Dims& s, DType d, Device on) { return zeros(s, d, on); },
              "A tensor of zeros, float32 unless told otherwise.");
-  def_filled("ones", [](const Dims& s, DType d) { return ones(s, d); },
+  def_filled("ones", [](const Dims& s, DType d, Device on) { return ones(s, d, on); },
              "A tensor of ones, float32 unless told otherwise.");
-  def_filled("empty", [](const Dims& s, DType d) { return empty(s, d); },
+  def_filled("empty", [](const Dims& s, DType d, Device on) { return empty(s, d, on); },
              "A tensor whose elements are whatever the memory held.");
   m.def("full",
         [](const ShapeArg& shape, py::handle value, OptDType dtype, const py::object& device) {
-          device_from(device);
           const Tensor t = to_tensor(value, dtype);
           check(t.numel() == 1, "full: expected a single value, got shape ", to_string(t.shape()));
-          Tensor out = empty(to_dims(shape), t.dtype());
+          Tensor out = empty(to_dims(shape), t.dtype(), device_from(device));
           return copy_(out, t);
         },
         py::arg("shape"), py::arg("fill_value"), py::kw_only(), py::arg("dtype") = py::none(),
@@ -67,8 +71,7 @@ void bind_filled(py::module_& m) {
   const auto def_like = [&](const char* name, double value, bool fill, const char* doc) {
     m.def(name,
           [value, fill](const Tensor& x, OptDType dtype, const py::object& device) {
-            device_from(device);
-            Tensor out = empty_like(x, dtype.value_or(x.dtype()));
+            Tensor out = empty_there(x, dtype.value_or(x.dtype()), device);
             return fill ? fill_(out, value) : out;
           },
           py::arg("x"), py::pos_only(), py::kw_only(), py::arg("dtype") = py::none(),
@@ -84,11 +87,10 @@ void bind_filled(py::module_& m) {
                                    ">>> engine.empty_like(engine.zeros((2, 3))).shape\n(2, 3)");
   m.def("full_like",
         [](const Tensor& x, py::handle value, OptDType dtype, const py::object& device) {
-          device_from(device);
           const Tensor t = to_tensor(value, dtype.value_or(x.dtype()));
           check(t.numel() == 1, "full_like: expected a single value, got shape ",
                 to_string(t.shape()));
-          Tensor out = empty_like(x, t.dtype());
+          Tensor out = empty_there(x, t.dtype(), device);
           return copy_(out, t);
         },
         py::arg("x"), py::pos_only(), py::arg("fill_value"), py::kw_only(),
@@ -103,17 +105,18 @@ void bind_creation(py::module_& m) {
   m.def("arange",
         [](py::handle start, py::handle stop, py::handle step, OptDType dtype,
            const py::object& device) {
-          device_from(device);
+          const Device on = device_from(device);
           const py::int_ zero(0);
           const py::handle first = stop.is_none() ? py::handle(zero) : start;
           const py::handle last = stop.is_none() ? start : stop;
           const auto whole = whole_range(first, last, step);
           const DType out = dtype.value_or(whole ? DType::kI64 : DType::kF32);
           if (whole && is_integral(out)) {
-            return arange_whole(whole->start, whole->stop, whole->step, out);
+            return to_device(arange_whole(whole->start, whole->stop, whole->step, out), on);
           }
-          return arange(py::cast<double>(first), py::cast<double>(last), py::cast<double>(step),
-                        out);
+          return to_device(arange(py::cast<double>(first), py::cast<double>(last),
+                                  py::cast<double>(step), out),
+                           on);
         },
         py::arg("start"), py::pos_only(), py::arg("stop") = py::none(), py::arg("step") = 1,
         py::kw_only(), py::arg("dtype") = py::none(), py::arg("device") = py::none(),
@@ -121,15 +124,16 @@ void bind_creation(py::module_& m) {
   m.def("linspace",
         [](std::complex<double> start, std::complex<double> stop, int64_t num, OptDType dtype,
            const py::object& device, bool endpoint) {
-          device_from(device);
+          const Device on = device_from(device);
           const bool imaginary = start.imag() != 0 || stop.imag() != 0;
           const DType out = dtype.value_or(imaginary ? DType::kC64 : DType::kF32);
           check<TypeError>(!imaginary || is_complex(out), "linspace: ", dtype_name(out),
                            " cannot hold complex ends");
           const DType parts = real_dtype(out);
           const Tensor values = linspace(start.real(), stop.real(), num, parts, endpoint);
-          if (!is_complex(out)) return values;
-          return join_parts(values, linspace(start.imag(), stop.imag(), num, parts, endpoint));
+          if (!is_complex(out)) return to_device(values, on);
+          return to_device(
+              join_parts(values, linspace(start.imag(), stop.imag(), num, parts, endpoint)), on);
         },
         py::arg("start"), py::arg("stop"), py::pos_only(), py::arg("num"), py::kw_only(),
         py::arg("dtype") = py::none(), py::arg("device") = py::none(), py::arg("endpoint") = true,
@@ -137,11 +141,11 @@ void bind_creation(py::module_& m) {
   m.def("eye",
         [](int64_t rows, std::optional<int64_t> columns, const py::int_& k, OptDType dtype,
            const py::object& device) {
-          device_from(device);
+          const Device on = device_from(device);
           int overflow = 0;  // beyond the last diagonal there is nothing, however far
           int64_t at = PyLong_AsLongLongAndOverflow(k.ptr(), &overflow);
           if (overflow != 0) at = overflow * std::numeric_limits<int64_t>::max();
-          return eye(rows, columns.value_or(rows), at, dtype.value_or(DType::kF32));
+          return to_device(eye(rows, columns.value_or(rows), at, dtype.value_or(DType::kF32)), on);
         },
         py::arg("n_rows"), py::arg("n_cols") = py::none(), py::pos_only(), py::kw_only(),
         py::arg("k") = 0, py::arg("dtype") = py::none(), py::arg("device") = py::none(),

@@ -48,6 +48,7 @@ PYBIND11_MODULE(_C, m) {
   bind_complex(m, tensor);
   bind_dlpack(m, tensor);
   bind_memory(m);
+  bind_backend(m);
   bind_indexing(tensor);
   bind_functions(m, tensor);
   bind_node(m, tensor);

@@ -108,6 +108,7 @@ class DirectOperator {
 Tensor power(const Tensor& base, const Tensor& exponent) {
   const DType dtype = base.dtype();
   if (exponent.ndim() == 0 && exponent.dtype() == dtype && !exponent.requires_grad() &&
+      exponent.device().type == DeviceType::kCPU &&
       (dtype == DType::kF32 || dtype == DType::kF64)) {
     const double e = dtype == DType::kF32 ? static_cast<double>(*exponent.data<float>())
                                           : *exponent.data<double>();

@@ -63,15 +63,18 @@ void bind_generator(py::module_& m) {
 
 void bind_random(py::module_& m) {
   bind_generator(m);
-  const auto def_filled = [&](const char* name, Tensor (*make)(const Dims&, DType, Generator&),
+  const auto def_filled = [&](const char* name, Tensor (*make)(const Dims&, DType, Generator&, Device),
                               const char* doc) {
     m.def(name,
-          [make](const ShapeArg& shape, OptDType dtype, Generator* generator) {
+          [make](const ShapeArg& shape, OptDType dtype, Generator* generator,
+                 const py::object& device) {
             const Dims dims = to_dims(shape);
+            const Device on = device_from(device);
             OpScope scope;
-            return make(dims, dtype.value_or(DType::kF32), chosen(generator));
+            return make(dims, dtype.value_or(DType::kF32), chosen(generator), on);
           },
-          py::arg("shape"), py::arg("dtype") = py::none(), py::arg("generator") = py::none(), doc);
+          py::arg("shape"), py::arg("dtype") = py::none(), py::arg("generator") = py::none(),
+          py::arg("device") = py::none(), doc);
   };
   def_filled("rand", &rand, "Uniform random numbers in [0, 1), float32 unless told otherwise.\n\n"
                             "Raises TypeError for a dtype that is not floating point.\n\n"
@@ -82,13 +85,15 @@ void bind_random(py::module_& m) {
              ">>> engine.randn((2, 3)).shape\n(2, 3)");
   m.def("randint",
         [](int64_t low, int64_t high, const ShapeArg& shape, OptDType dtype,
-           Generator* generator) {
+           Generator* generator, const py::object& device) {
           const Dims dims = to_dims(shape);
+          const Device on = device_from(device);
           OpScope scope;
-          return randint(low, high, dims, dtype.value_or(DType::kI64), chosen(generator));
+          return to_device(randint(low, high, dims, dtype.value_or(DType::kI64), chosen(generator)),
+                           on);
         },
         py::arg("low"), py::arg("high"), py::arg("shape"), py::arg("dtype") = py::none(),
-        py::arg("generator") = py::none(),
+        py::arg("generator") = py::none(), py::arg("device") = py::none(),
         "Uniform random integers from low up to, not including, high; int64 unless told "
         "otherwise.\n\n"
         "Raises ValueError unless low is below high.\n\n"

@@ -1,5 +1,6 @@
 // Threads, memory and the processor.
 #include "bindings/bind.h"
+#include "core/backend.h"
 #include "core/parallel.h"
 #include "kernels/conv_algorithm.h"
 
@@ -41,8 +42,10 @@ void bind_system(py::module_& m) {
         ">>> engine.cpu_isa() in ('baseline', 'avx2', 'avx512')\nTrue");
   m.def(
       "memory_stats",
-      [] {
-        const MemoryStats s = memory_stats();
+      [](py::handle device) {
+        const Device on = device.is_none() ? Device{} : device_from(device);
+        const MemoryStats s = on.type == DeviceType::kCPU ? memory_stats()
+                                                          : backend().memory_stats(on.index);
         py::dict d;
         d["allocated_bytes"] = s.allocated_bytes;
         d["reserved_bytes"] = s.reserved_bytes;
@@ -52,15 +55,29 @@ void bind_system(py::module_& m) {
         d["cache_hits"] = s.cache_hits;
         return d;
       },
-      "What the allocator holds: bytes in use, bytes reserved, their peaks, and how many requests "
-      "the cache served.\n\n"
+      py::arg("device") = py::none(),
+      "What the allocator of a device, the CPU if none is named, holds: bytes in use, bytes "
+      "reserved, their peaks, and how many requests the cache served.\n\n"
       ">>> engine.memory_stats()['allocated_bytes'] >= 0\nTrue");
-  m.def("reset_peak_memory_stats", &reset_peak_memory_stats,
+  m.def("reset_peak_memory_stats",
+        [](py::handle device) {
+          const Device on = device.is_none() ? Device{} : device_from(device);
+          if (on.type == DeviceType::kCPU) return reset_peak_memory_stats();
+          backend().reset_peak_memory_stats(on.index);
+        },
+        py::arg("device") = py::none(),
         "Peaks start again from what is in use now.\n\n"
         ">>> engine.reset_peak_memory_stats()\n>>> stats = engine.memory_stats()\n"
         ">>> stats['peak_allocated_bytes'] == stats['allocated_bytes']\nTrue");
-  m.def("empty_cache", &empty_cache, "Gives memory that is kept for reuse back to the system.\n\n"
-                                     ">>> engine.empty_cache()");
+  m.def("empty_cache",
+        [](py::handle device) {
+          const Device on = device.is_none() ? Device{} : device_from(device);
+          if (on.type == DeviceType::kCPU) return empty_cache();
+          backend().empty_cache(on.index);
+        },
+        py::arg("device") = py::none(),
+        "Gives memory that is kept for reuse back to the system, or to the GPU that is named.\n\n"
+        ">>> engine.empty_cache()");
 }
 
 }  // namespace zoo

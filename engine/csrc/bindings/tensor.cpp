@@ -18,12 +18,12 @@ py::tuple to_tuple(const Dims& dims) {
 }
 
 Tensor to(const Tensor& t, py::handle target) {
-  if (py::isinstance<PyDevice>(target)) return t;
-  if (py::isinstance<py::str>(target)) {
-    const auto text = py::cast<std::string>(target);
-    if (text == "cpu" || text == "cpu:0") return t;
-    check<NotImplemented>(text.rfind("cuda", 0) != 0, "to: device '", text,
-                          "' is not in this build; only 'cpu' is");
+  const bool names_device =
+      py::isinstance<py::str>(target) && is_device_name(py::cast<std::string>(target));
+  if (names_device || py::isinstance<PyDevice>(target)) {
+    const Device device = device_from(target);
+    OpScope scope;
+    return to_device(t, device);
   }
   const DType dtype = dtype_from(target);
   OpScope scope;
@@ -59,7 +59,8 @@ void set_requires_grad(TensorImpl& self, bool on) {
 }
 
 void set_grad(TensorImpl& self, const std::optional<Tensor>& grad) {
-  check(!grad || (grad->shape() == self.shape && grad->dtype() == self.dtype),
+  check(!grad || (grad->shape() == self.shape && grad->dtype() == self.dtype &&
+                  grad->device() == self.storage->device()),
         "grad: expected ", describe(Tensor(&self)), ", got ",
         grad ? describe(*grad) : std::string());
   if (grad || self.meta) self.autograd().grad = or_none(grad);
@@ -67,7 +68,8 @@ void set_grad(TensorImpl& self, const std::optional<Tensor>& grad) {
 
 std::string representation(const Tensor& t) {
   const auto numpy = py::module_::import("numpy");
-  const Tensor shown = t.dtype() == DType::kBF16 ? astype(detach(t), DType::kF32) : detach(t);
+  const Tensor here = to_host(detach(t));
+  const Tensor shown = here.dtype() == DType::kBF16 ? astype(here, DType::kF32) : here;
   const auto text = py::cast<std::string>(numpy.attr("array2string")(
       py::cast(shown).attr("numpy")(), py::arg("separator") = ", ", py::arg("prefix") = "Tensor(",
       py::arg("threshold") = 1000));
@@ -76,6 +78,9 @@ std::string representation(const Tensor& t) {
   const bool hides_shape = t.numel() > 1000 || (t.numel() == 0 && t.shape() != Dims{0});
   if (hides_shape) out += concat_text(", shape=", to_string(t.shape()));
   out += std::string(", dtype=") + dtype_name(t.dtype());
+  if (t.device().type != DeviceType::kCPU) {
+    out += concat_text(", device='", device_text(t.device()), "'");
+  }
   if (t.grad_fn()) {
     out += std::string(", grad_fn=") + t.grad_fn()->name();
   } else if (t.requires_grad()) {
@@ -124,6 +129,10 @@ py::buffer_info buffer_of(const Tensor& t) {
     throw py::buffer_error("this tensor requires gradients, which a reader of its memory would not "
                            "record; use .detach()");
   }
+  if (t.device().type != DeviceType::kCPU) {
+    throw py::buffer_error("this tensor is on '" + device_text(t.device()) +
+                           "', whose memory the processor cannot read; use .to('cpu') first");
+  }
   if (t.dtype() == DType::kBF16) {
     throw py::buffer_error("the buffer protocol has no format for bfloat16; use "
                            ".astype(engine.float32) first");
@@ -134,6 +143,7 @@ py::buffer_info buffer_of(const Tensor& t) {
   const int64_t size = itemsize(t.dtype());
   for (int64_t s : t.strides()) strides.push_back(s * size);
   const std::string code = t.dtype() == DType::kC64 ? "Zf" : t.dtype() == DType::kC128 ? "Zd" : format;
+  t.storage()->expose();
   return py::buffer_info(t.data(), size, code, t.ndim(), shape, strides, t.storage()->read_only());
 }
 
@@ -156,7 +166,7 @@ void bind_attributes(TensorClass& cls) {
                              ">>> engine.zeros((2, 3)).nbytes\n24")
       .def_property_readonly("device",
                              [](const Tensor& t) { return PyDevice{t.device()}; },
-                             "Where the elements live; it equals its name, 'cpu'.\n\n"
+                             "Where the elements live; it equals its name, such as 'cpu' or 'cuda:0'.\n\n"
                              ">>> engine.zeros(2).device == 'cpu'\nTrue")
       .def_property("requires_grad", [](const TensorImpl& t) {
             return Tensor(const_cast<TensorImpl*>(&t)).requires_grad();
@@ -173,7 +183,10 @@ void bind_attributes(TensorClass& cls) {
       .def_property_readonly("version", [](const Tensor& t) { return t.storage()->version(); },
                              "How often the memory was changed in place.\n\n"
                              ">>> engine.zeros(2).fill_(1.0).version\n1")
-      .def("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); },
+      .def("data_ptr", [](const Tensor& t) {
+             t.storage()->expose();
+             return reinterpret_cast<uintptr_t>(t.data());
+           },
            "Address of the first element.\n\n"
            ">>> x = engine.zeros(2)\n>>> x.data_ptr() == x.numpy().ctypes.data\nTrue")
       .def("strides", [](const Tensor& t) { return to_tuple(t.strides()); },
@@ -241,8 +254,11 @@ TensorClass bind_tensor(py::module_& m) {
            "A copy with elements of another dtype. Raises TypeError from complex to real numbers: "
            "take real, imag or abs.\n\n"
            ">>> engine.asarray([1.9]).astype(engine.int32).tolist()\n[1]")
-      .def("to", &to, py::arg("target"), "The tensor with another dtype, or on another device.\n\n"
-                                         ">>> engine.zeros(2).to(engine.float64).dtype\nfloat64")
+      .def("to", &to, py::arg("target"),
+           "The tensor with another dtype, or on another device: 'cpu', 'cuda', 'cuda:1'. The "
+           "tensor itself where it is so already. Differentiable. Raises NotImplementedError where "
+           "no GPU can be used.\n\n"
+           ">>> engine.zeros(2).to(engine.float64).dtype\nfloat64")
       .def("reshape", &method_reshape,
            "The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).\n\n"
            "Raises ValueError if the elements do not fill it.\n\n"
