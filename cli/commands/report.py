@@ -11,8 +11,8 @@ from cli.flags import add_threads
 _DESCRIPTION = """\
 Write RUN/report.html: curves, confusion, every class with intervals, calibration, the surest
 mistakes with where the model looked, the pictures' audit, the recipe and where all of it comes
-from. One file, no network; `zoo finetune` writes it at the end of each run. Several runs are
-compared on one page, OUT."""
+from; of a language model, perplexity and what it wrote before and after. One file, no network;
+`zoo finetune` writes it at the end of each run. Several runs are compared on one page, OUT."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,5 +44,16 @@ def run(args: argparse.Namespace) -> int:
     (folder,) = args.runs
     if args.out is not None:
         raise UsageError(f"the page of one run goes into its folder {folder}; leave out --out")
+    from zoo.train.text_run import newest_text_checkpoint
+
+    if newest_text_checkpoint(folder) is not None:
+        from zoo.report.text_page import write_text_report
+
+        if args.data is not None:
+            raise UsageError(
+                f"--data: the page of {folder}, a run on text, needs no data; leave it out"
+            )
+        print(write_text_report(folder))
+        return 0
     print(write_page(folder, data=args.data, threads=args.threads, show_progress=True))
     return 0

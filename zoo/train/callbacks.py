@@ -108,8 +108,7 @@ class Terminal(Callback):
         )
         if done.epoch < trainer.config.epochs:
             titles = "".join(f"  {c.title:>{width_of(c.form)}}" for c in task.columns)
-            rate = f"{task.unit}/s"
-            self._say(trainer, f"epoch  {titles}  {'lr':>8}  {rate:>8}  {'time':>5}")
+            self._say(trainer, f"epoch  {titles}  {'lr':>8}  {'speed':>17}  {'time':>5}")
 
     def on_epoch_start(self, trainer: Trainer) -> None:
         self._bar.set_description(self._epoch(trainer), refresh=False)
@@ -125,10 +124,13 @@ class Terminal(Callback):
         from tqdm import tqdm
 
         cells = "".join(f"  {format(row[c.key], c.form)}" for c in trainer.task.columns)
+        unit = trainer.task.counted_in(row["epoch"] - 1)
+        rate = row[f"{unit}_per_second"]
+        speed = f"{rate:.{1 if rate < 100 else 0}f} {unit}/s"
         self._say(
             trainer,
             f"{row['epoch']:>3}/{trainer.config.epochs:<3}{cells}  {row['lr']:>8.2g}  "
-            f"{row[f'{trainer.task.unit}_per_second']:>8.1f}  "
+            f"{speed:>17}  "
             f"{tqdm.format_interval(row['seconds'])}{'  best' if row['best'] else ''}",
         )
         if trainer.progress.ended:

@@ -14,17 +14,15 @@ from numpy.typing import NDArray
 import engine
 import hub
 from engine import Tensor, nn
-from engine.nn import functional as F
 from zoo.data import ImageSet, Loader
 from zoo.data.loader import epoch_batches
 from zoo.data.mixing import Mixing, draw_mixing, mix_features, mix_images
 from zoo.train.config import TrainConfig
 from zoo.train.features import ViewFeatures
 from zoo.train.inference import evaluate, forward
-from zoo.train.metrics import Tally
+from zoo.train.objective import AnyTally, objective_for
 from zoo.train.parts import (
     augmentation,
-    class_weights,
     freeze_for_epoch,
     head_epochs,
     make_optimizer,
@@ -33,7 +31,7 @@ from zoo.train.parts import (
 )
 from zoo.train.progress import Best
 from zoo.train.saved import save_weights
-from zoo.train.task import Column, Evaluation, Sums, Task
+from zoo.train.task import Evaluation, Sums, Task
 
 if TYPE_CHECKING:
     from engine.optim import Optimizer
@@ -46,16 +44,17 @@ _SWA_NORM_BATCHES = 16  # at least: a mean of weights has statistics of its own
 
 class Samples(NamedTuple):
     """A batch to train on: pictures (N, H, W, 3) uint8, or what the last layer gets of them (N, D)
-    float32; labels (N,) int64; and how they were mixed, if they were."""
+    float32; labels, (N,) or (N, classes) as in an ImageSet; and how they were mixed, if they
+    were."""
 
     inputs: NDArray[Any]
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
     mixing: Mixing | None
 
 
 class PictureTask(Task):
-    """Sort pictures into classes; the epoch of the highest accuracy is kept, then of the lowest
-    loss.
+    """Give pictures their class, or their labels where they may have several; which epoch is kept,
+    and what the loss is, is the business of an `Objective`.
 
     In epochs that train the last layer alone, what this layer gets is computed once for `views`
     views of each picture, and taken from there in all epochs; see `ViewFeatures`.
@@ -74,12 +73,6 @@ class PictureTask(Task):
     """
 
     unit = "images"
-    columns = (
-        Column("train loss", "train_loss", ">10.4f"),
-        Column("train acc", "train_accuracy", ">9.1%"),
-        Column("val loss", "val_loss", ">10.4f"),
-        Column("val acc", "val_accuracy", ">7.1%"),
-    )
 
     def __init__(
         self, model: ImageModel, train: ImageSet, val: ImageSet, config: TrainConfig
@@ -91,10 +84,10 @@ class PictureTask(Task):
         self.plain: ViewFeatures | None = None
         self.varied: ViewFeatures | None = None
         self._epoch = 0
-        counts = train.counts()
-        self._odds = 1.0 / counts[train.labels] if config.sampling == "balanced" else None
-        weights = class_weights(counts, config)
-        self._class_weights = None if weights is None else engine.from_numpy(weights)
+        self.objective = objective_for(train, config)
+        self.columns = self.objective.columns
+        balanced = config.sampling == "balanced"
+        self._odds = 1.0 / train.counts()[train.labels] if balanced else None
         self._augmentation = augmentation(config, model.preprocessing)
         self._threads = config.threads or None
         self._train_loader = Loader(
@@ -140,7 +133,7 @@ class PictureTask(Task):
     def backward(self, group: Sequence[Samples], weight: int) -> Sums:
         """What is descended has smoothed, mixed and weighted targets; what is reported has not, so
         that training and validation can be compared."""
-        tally = Tally(len(self.train.classes))
+        tally = self.objective.tally()
         share = engine.asarray(np.float32(1 / weight))
         for batch in group:
             logits = self._logits(batch.inputs)
@@ -149,21 +142,17 @@ class PictureTask(Task):
             if not math.isfinite(loss.item()):
                 return Sums(finite=False)
             loss.backward(share)
-        return Sums(tally.loss_sum, counts={"correct": tally.right})
+        return Sums(tally.loss_sum, counts=self.objective.counted(tally))
 
     def train_metrics(self, sums: Sums, weight: int) -> dict[str, float]:
-        return {"train_accuracy": sums.counts.get("correct", 0) / weight}
+        return self.objective.train_metrics(sums, weight)
 
     def evaluate(self, on_batch: Callable[[int], None]) -> Evaluation:
         if self._epoch < head_epochs(self.config):
             tally = self._evaluate_head(on_batch)
         else:
-            tally = evaluate(self.model, self._val_loader, on_batch)
-        return Evaluation(
-            {"val_loss": tally.loss, "val_accuracy": tally.accuracy},
-            order=(-tally.accuracy, tally.loss),
-            details={"per_class": tally.per_class()},
-        )
+            tally = evaluate(self.model, self._val_loader, on_batch, self.objective.tally())
+        return self.objective.evaluation(tally)
 
     def refresh(self, stop_if_asked: Callable[[], None]) -> None:
         """Measure the statistics of the batch norms that are trained, on pictures of this epoch (Wu
@@ -191,6 +180,9 @@ class PictureTask(Task):
             for norm, momentum in zip(norms, momenta, strict=True):
                 norm.momentum = momentum
 
+    def counted_in(self, epoch: int) -> str:
+        return "features" if epoch < head_epochs(self.config) else self.unit
+
     def notes(self) -> list[str]:
         if self.plain is None:
             return []
@@ -205,6 +197,9 @@ class PictureTask(Task):
         return [line, *([f"{damaged} stored features were damaged and made anew"] * (damaged > 0))]
 
     def save_weights(self, path: Path, origin: Mapping[str, Any], best: Best) -> None:
+        if self.train.several:
+            labels = best.details["labels"]
+            self.model.thresholds = tuple(label["threshold"] for label in labels)
         save_weights(
             path,
             self.model,
@@ -300,27 +295,20 @@ class PictureTask(Task):
     def _loss(self, logits: Tensor, batch: Samples) -> Tensor:
         """The sum over a batch of what is descended."""
 
-        def against(labels: NDArray[np.int64], reduction: str) -> Tensor:
-            return F.cross_entropy(
-                logits,
-                engine.from_numpy(labels),
-                weight=self._class_weights,
-                reduction=reduction,
-                label_smoothing=self.config.label_smoothing,
-            )
-
+        loss = self.objective.loss
         if batch.mixing is None:
-            return against(batch.labels, "sum")
+            return loss(logits, batch.labels, "sum")
         own = engine.from_numpy(batch.mixing.share)
         other = engine.from_numpy(1 - batch.mixing.share)
         partners = batch.labels[batch.mixing.partner]
-        return (own * against(batch.labels, "none") + other * against(partners, "none")).sum()
+        mixed = own * loss(logits, batch.labels, "none") + other * loss(logits, partners, "none")
+        return mixed.sum()
 
-    def _evaluate_head(self, on_batch: Callable[[int], None]) -> Tally:
+    def _evaluate_head(self, on_batch: Callable[[int], None]) -> AnyTally:
         """What `evaluate` finds, of features that are there already."""
         assert self.plain is not None
         self.model.eval()
-        tally = Tally(len(self.val.classes))
+        tally = self.objective.tally()
         with engine.no_grad():
             for indices in epoch_batches(len(self.val), self.config.batch_size, training=False):
                 logits = self._logits(self.plain.rows(self.val, indices, view=0))
@@ -329,8 +317,10 @@ class PictureTask(Task):
         return tally
 
 
-def _main_labels(batch: Samples) -> NDArray[np.int64]:
-    """The label that has the greater share of each picture."""
+def _main_labels(batch: Samples) -> NDArray[Any]:
+    """The labels that have the greater share of each picture."""
     if batch.mixing is None:
         return batch.labels
-    return np.where(batch.mixing.share >= 0.5, batch.labels, batch.labels[batch.mixing.partner])
+    own = batch.mixing.share >= 0.5
+    partners = batch.labels[batch.mixing.partner]
+    return np.where(own if batch.labels.ndim == 1 else own[:, None], batch.labels, partners)

@@ -136,6 +136,11 @@ class Task(ABC):
         """
         return None
 
+    def counted_in(self, epoch: int) -> str:
+        """What an epoch's speed is counted in, plural; `unit`, unless the epoch only looks up what
+        was computed before."""
+        return self.unit
+
     def notes(self) -> list[str]:
         """What a person should know of how the run went, one string a line."""
         return []
