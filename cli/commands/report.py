@@ -44,16 +44,5 @@ def run(args: argparse.Namespace) -> int:
     (folder,) = args.runs
     if args.out is not None:
         raise UsageError(f"the page of one run goes into its folder {folder}; leave out --out")
-    from zoo.train.text_run import newest_text_checkpoint
-
-    if newest_text_checkpoint(folder) is not None:
-        from zoo.report.text_page import write_text_report
-
-        if args.data is not None:
-            raise UsageError(
-                f"--data: the page of {folder}, a run on text, needs no data; leave it out"
-            )
-        print(write_text_report(folder))
-        return 0
     print(write_page(folder, data=args.data, threads=args.threads, show_progress=True))
     return 0

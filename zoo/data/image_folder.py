@@ -59,6 +59,14 @@ class Folder:
         strays: (class, pictures) that the model does not know; these pictures are in no part, or,
             where pictures have several labels, without that one.
         several: pictures may have several labels, or none; `labels_of` gives them.
+
+    >>> from PIL import Image
+    >>> from pathlib import Path
+    >>> for name in ("cat", "dog"):
+    ...     Path("imgs", name).mkdir(parents=True)
+    ...     Image.new("RGB", (8, 8)).save(f"imgs/{name}/1.png")
+    >>> zoo.data.scan("imgs").classes
+    ('cat', 'dog')
     """
 
     root: Path
@@ -154,6 +162,9 @@ class FolderImages(ImageSet):
         classes: class names in index order; holds the class of every picture.
         digests: content hash of each picture, by name.
         several: pictures may have several labels; those that are no class count for nothing.
+
+    >>> FolderImages([Picture("imgs/cat/1.png", "cat/1.png", "cat")], ["cat"], {}).labels
+    array([0])
     """
 
     def __init__(

@@ -23,6 +23,10 @@ class ImageSet(ABC):
         classes: class names; a label is an index into them.
         labels: (N,) int64; or, where pictures may have several labels or none, (N, classes) uint8,
             1 for those that a picture has.
+
+    >>> images = zoo.demo.load_digits()
+    >>> isinstance(images, ImageSet), len(images), images.load(0).size
+    (True, 1797, (8, 8))
     """
 
     classes: tuple[str, ...]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import hub
 import zoo
+from hub.progress import progress_bar
 from zoo.data import Audit, ImageSet, Loader
 from zoo.models.image_model import expect_images
 from zoo.report import sections
@@ -56,15 +57,14 @@ def write_label_report(
     >>> write_label_report(Path("run1"), prepared.val, prepared.audit)     # doctest: +SKIP
     PosixPath('run1/report.html')
     """
-    from tqdm import tqdm
-
     record = Record.read(folder)
     model = expect_images(zoo.load(folder))
     tally = LabelTally(len(val.classes))
-    disable = None if show_progress else True
-    bar = tqdm(total=len(val), desc="report", unit=" images", leave=False, disable=disable)
+    bar = progress_bar(
+        show=show_progress, total=len(val), desc="report", unit=" images", leave=False
+    )
     with Loader(val, model.preprocessing, batch_size, threads=threads) as loader, bar:
-        evaluate(model, loader, bar.update, tally)
+        evaluate(model, loader, bar.update, tally=tally)
     page = document(record.title, STYLE, *_body(record, audit, tally, val, model))
     path = folder / REPORT
     with hub.atomic_file(path, len(page)) as file:

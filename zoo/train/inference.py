@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import engine
 from engine.nn import functional as F
 from zoo.data import Loader, to_tensor
+from zoo.train.distributed import ALONE, Ranks
 from zoo.train.label_metrics import LabelTally
 from zoo.train.metrics import Tally
 
@@ -29,6 +30,7 @@ def evaluate(
     model: ImageModel,
     loader: Loader,
     on_batch: Callable[[int], None] | None = None,
+    ranks: Ranks = ALONE,
     tally: Any = None,
 ) -> Any:
     """Loss and accuracy of a model over all pictures of a loader, in inference mode.
@@ -38,6 +40,7 @@ def evaluate(
         loader: not in training mode, with that preprocessing, or `zoo.train.tta.Views` of it, as
             its transform.
         on_batch: called after each batch with its number of pictures; may raise to stop.
+        ranks: among which the loader shares batches out.
         tally: to count in, a Tally or LabelTally; None for a new one that suits the pictures.
 
     Returns:
@@ -53,12 +56,15 @@ def evaluate(
     batches = loader.epoch()
     try:
         with engine.no_grad():
-            for batch in batches:
-                tally.add(scores(model, batch.images, model.preprocessing), batch.labels)
+            for _ in range(ranks.rounds(len(loader))):
+                batch = next(batches, None)  # in the last round some ranks have none
+                if batch is not None:
+                    tally.add(scores(model, batch.images, model.preprocessing), batch.labels)
                 if on_batch is not None:
-                    on_batch(len(batch.labels))
+                    on_batch(0 if batch is None else len(batch.labels))
     finally:
         batches.close()
+    tally.join(ranks)
     return tally
 
 

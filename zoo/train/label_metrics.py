@@ -4,10 +4,15 @@ threshold for each label."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from zoo.train.metrics import added
+
+if TYPE_CHECKING:
+    from zoo.train.distributed import Ranks
 
 _FEW = 5  # pictures with a label, under which it takes the threshold that suits all labels together
 
@@ -52,7 +57,7 @@ class LabelTally:
     """
 
     def __init__(self, labels: int) -> None:
-        self.loss_sum = 0.0
+        self._losses: list[float] = []  # of each batch
         self._labels = labels
         self._probabilities: list[NDArray[np.float32]] = []
         self._truth: list[NDArray[np.uint8]] = []
@@ -64,10 +69,27 @@ class LabelTally:
         # over labels, so that the loss does not grow with their number.
         with np.errstate(over="ignore", invalid="ignore"):
             losses = np.logaddexp(0.0, np.where(labels > 0, -logits, logits))
-            self.loss_sum += float(losses.mean(axis=1).sum())
+            self._losses.append(float(losses.mean(axis=1).sum()))
             probabilities = 1 / (1 + np.exp(-logits))
         self._probabilities.append(np.nan_to_num(probabilities, nan=0.0).astype(np.float32))
         self._truth.append(labels.astype(np.uint8))
+
+    def join(self, ranks: Ranks) -> None:
+        """Take in what the others counted, where batches were shared out among ranks in turn; all
+        that is counted here is the same in any order, but for the loss, which is put in order."""
+        self._losses = ranks.in_turn(self._losses)
+        counts = [row[0] for row in ranks.gather([self.count])]
+
+        def of_all(rows: NDArray[Any]) -> list[NDArray[Any]]:
+            stacked = ranks.stack(rows, max(counts))
+            return [part[:count] for part, count in zip(stacked, counts, strict=True)]
+
+        self._probabilities, self._truth = of_all(self.probabilities), of_all(self.truth)
+
+    @property
+    def loss_sum(self) -> float:
+        """Over all pictures, of the mean over labels, nats."""
+        return added(self._losses)
 
     @property
     def probabilities(self) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.train.label_metrics import LabelScore
 from zoo.train.progress import Best
-from zoo.train.report import RunSummary
+from zoo.train.report import RunSummary, Summary
 
 _MOST_LABELS = 30  # printed before the rest is summed up
 
@@ -32,9 +32,17 @@ class LabelSummary(RunSummary):
     @classmethod
     def of(cls, best: Best, common: Mapping[str, Any]) -> LabelSummary:
         """From the epoch that was kept, and the fields that all summaries have."""
-        metrics = {name: best.metrics[name] for name in ("val_map", "val_micro_f1", "val_macro_f1")}
+        metrics: dict[str, Any] = {
+            name: best.metrics[name] for name in ("val_map", "val_micro_f1", "val_macro_f1")
+        }
         labels = tuple(LabelScore(**label) for label in best.details["labels"])
         return cls(labels=labels, **metrics, **common)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> LabelSummary:
+        """Of the values that `summary.json` holds."""
+        labels = tuple(LabelScore(**label) for label in values["labels"])
+        return cls(**{**values, "classes": tuple(values["classes"]), "labels": labels})
 
     @property
     def headline(self) -> str:
@@ -48,6 +56,15 @@ class LabelSummary(RunSummary):
             *label_table(self.classes, self.labels),
             "Thresholds are those of the highest F1 on these pictures, which flatters F1 a little",
         ]
+
+
+def summary_of(values: Mapping[str, Any]) -> Summary | LabelSummary:
+    """Of the values that the `summary.json` of a run on pictures holds.
+
+    >>> summary_of(json.loads(Path("run1/summary.json").read_text())).headline     # doctest: +SKIP
+    '98.06% right on validation'
+    """
+    return (LabelSummary if "labels" in values else Summary).from_dict(values)
 
 
 def label_table(names: Sequence[str], scores: Sequence[LabelScore]) -> list[str]:

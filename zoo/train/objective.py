@@ -32,6 +32,7 @@ class Objective(ABC):
     """The loss of a run on pictures, and what is counted of its answers."""
 
     columns: ClassVar[Sequence[Column]]
+    counted: ClassVar[Sequence[str]]  # names of what `counts` gives
 
     @abstractmethod
     def loss(self, logits: Tensor, labels: NDArray[Any], reduction: str) -> Tensor:
@@ -43,7 +44,7 @@ class Objective(ABC):
         """A new count."""
 
     @abstractmethod
-    def counted(self, tally: Any) -> dict[str, float]:
+    def counts(self, tally: Any) -> dict[str, float]:
         """What of a training batch is summed up over an epoch."""
 
     @abstractmethod
@@ -58,10 +59,11 @@ class Objective(ABC):
 class OneClass(Objective):
     """Cross-entropy; the best epoch has the highest accuracy, then the lowest loss."""
 
+    counted = ("correct",)
     columns = (
         Column("train loss", "train_loss", ">10.4f"),
         Column("train acc", "train_accuracy", ">9.1%"),
-        Column("val loss", "val_loss", ">10.4f"),
+        Column("val loss", "val_loss", ">8.4f"),
         Column("val acc", "val_accuracy", ">7.1%"),
     )
 
@@ -83,7 +85,7 @@ class OneClass(Objective):
     def tally(self) -> Tally:
         return Tally(self._classes)
 
-    def counted(self, tally: Tally) -> dict[str, float]:
+    def counts(self, tally: Tally) -> dict[str, float]:
         return {"correct": tally.right}
 
     def train_metrics(self, sums: Sums, weight: int) -> dict[str, float]:
@@ -101,10 +103,10 @@ class SeveralLabels(Objective):
     """Binary cross-entropy of each label, averaged over labels; the best epoch has the highest mean
     average precision, then the lowest loss. The thresholds are those that suit validation best."""
 
+    counted = ("hits", "misses", "false_alarms")
     columns = (
         Column("train loss", "train_loss", ">10.4f"),
-        Column("train F1", "train_f1", ">8.1%"),
-        Column("val loss", "val_loss", ">10.4f"),
+        Column("val loss", "val_loss", ">8.4f"),
         Column("val mAP", "val_map", ">7.1%"),
         Column("val F1", "val_micro_f1", ">6.1%"),
     )
@@ -133,7 +135,7 @@ class SeveralLabels(Objective):
     def tally(self) -> LabelTally:
         return LabelTally(self._labels)
 
-    def counted(self, tally: LabelTally) -> dict[str, float]:
+    def counts(self, tally: LabelTally) -> dict[str, float]:
         said, has = tally.probabilities >= 0.5, tally.truth > 0
         return {
             "hits": float((said & has).sum()),
@@ -142,8 +144,7 @@ class SeveralLabels(Objective):
         }
 
     def train_metrics(self, sums: Sums, weight: int) -> dict[str, float]:
-        counts = sums.counts
-        return {"train_f1": f1_of(*(counts.get(k, 0) for k in ("hits", "misses", "false_alarms")))}
+        return {"train_f1": f1_of(*(sums.counts.get(name, 0) for name in self.counted))}
 
     def evaluation(self, tally: LabelTally) -> Evaluation:
         scores = tally.scores()

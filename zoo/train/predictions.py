@@ -39,6 +39,9 @@ class Prediction:
         error: why the picture could not be read, or None; `top` is then empty.
         labels: of a model that gives several, those whose probability reaches their threshold;
             None: the model gives one class.
+
+    >>> Prediction("a.jpg", (("cat", 0.9), ("dog", 0.1))).label
+    'cat'
     """
 
     path: str

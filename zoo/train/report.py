@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from zoo.train.errors import quoted
 from zoo.train.log import Row
@@ -13,6 +14,7 @@ from zoo.train.log import Row
 REPORT = "report.html"  # the page about a run, in its folder
 SUMMARY = "summary.json"  # its figures, beside it
 _MOST_CLASSES = 30  # printed before the rest is summed up
+_WIDEST_NAME = 31  # of a class; longer ones are shortened in the middle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,9 @@ class RunSummary:
         skipped_steps: steps left out because a loss or gradient was not finite.
         classes: names, in index order.
         weights_sha256: of `model.safetensors`.
+
+    >>> zoo.finetune("resnet20", "demo").summary.val_accuracy     # doctest: +SKIP
+    0.99
     """
 
     val_loss: float
@@ -99,6 +104,12 @@ class Summary(RunSummary):
     val_accuracy: float
     class_accuracy: tuple[tuple[int, int], ...]
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Summary:
+        """Of the values that `summary.json` holds."""
+        pairs = tuple((right, count) for right, count in values["class_accuracy"])
+        return cls(**{**values, "classes": tuple(values["classes"]), "class_accuracy": pairs})
+
     @property
     def headline(self) -> str:
         return f"{self.val_accuracy:.2%} right on validation"
@@ -139,7 +150,8 @@ def speed_text(images: float | None, features: float | None) -> str:
 
 def class_table(classes: Sequence[str], class_accuracy: Sequence[tuple[int, int]]) -> list[str]:
     """One line for each class with (right, all) pictures, as percentages and bars."""
-    shown = list(zip(classes, class_accuracy, strict=True))
+    names = [_short(name) for name in classes]
+    shown = list(zip(names, class_accuracy, strict=True))
     width = max([len("class"), *(len(name) for name, _ in shown[:_MOST_CLASSES])])
     lines = [f"  {'class':<{width}}   right     of  accuracy"]
     for name, (right, count) in shown[:_MOST_CLASSES]:
@@ -148,6 +160,11 @@ def class_table(classes: Sequence[str], class_accuracy: Sequence[tuple[int, int]
     if len(shown) > _MOST_CLASSES:
         lines.append(f"  ... and {len(shown) - _MOST_CLASSES} more classes")
     return lines
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the rest of a line of 80 columns."""
+    return name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 12]}…{name[-11:]}"
 
 
 def duration(seconds: float) -> str:

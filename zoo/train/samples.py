@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.models.text_model import TextModel, expect_text
 from zoo.train.callbacks import Callback
+from zoo.train.log import MetricsLog
 
 if TYPE_CHECKING:
     from zoo.text.blocks import Tokens
@@ -39,9 +40,21 @@ def shown(sample: str) -> str:
 
 
 class Samples(Callback):
-    """After each epoch, how the model goes on from the run's prompt."""
+    """After each epoch, how the model goes on from the run's prompt; kept in `samples.jsonl`."""
+
+    def on_start(self, trainer: Trainer) -> None:
+        self._log = MetricsLog(trainer.out / "samples.jsonl")
+        self._log.keep(lambda row: row["epoch"] <= trainer.progress.epoch)
 
     def on_epoch(self, trainer: Trainer, row: dict[str, Any]) -> None:
         seed = getattr(trainer.config, "seed", 0)
         network = expect_text(trainer.model)  # type: ignore[arg-type]
-        trainer.say(shown(sample_of(network, trainer.origin["prompt"], seed)))
+        sample = sample_of(network, trainer.origin["prompt"], seed)
+        self._log.append({"epoch": row["epoch"], "text": sample})
+        trainer.say(shown(sample))
+
+    def on_save(self, trainer: Trainer) -> None:
+        self._log.sync()
+
+    def on_end(self, trainer: Trainer) -> None:
+        self._log.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from zoo.text.perplexity import perplexity_of, text_loss
 from zoo.text.tokenizer import Tokenizer
 from zoo.train.callbacks import Callback
 from zoo.train.checkpoint import Checkpoint, Checkpoints
+from zoo.train.distributed import Ranks, current_ranks
 from zoo.train.errors import DataChanged, SettingsConflict
 from zoo.train.loop_config import agreed
 from zoo.train.metrics import peak_memory_bytes
@@ -78,21 +80,24 @@ def finetune_text(
     >>> finetune_text("gpt2", "book.txt", lora=True).val_perplexity      # doctest: +SKIP
     21.3
     """
+    ranks = current_ranks()
+    say, show_progress = ranks.voice(say, show_progress)
     weights, options = os.fspath(weights), dict(options or {})
     recipe = lora_recipe(recipe, lora)
     start = settle_text(
         model, data, weights, recipe, tokenizer, out, options, say, show_progress, settings
     )
     network, config, origin = start.network, start.plan.config, start.origin
-    say("\n".join([*start.plan.lines(), f"Results go to {start.folder.path}", ""]))
-    task = TextTask(network, start.train, start.val, config)
+    say("\n".join([*start.plan.lines(), *ranks.lines(), f"Results go to {start.folder.path}", ""]))
+    ranks.set_timeout(config.rank_timeout)
+    task = TextTask(network, start.train, start.val, config, ranks)
     if weights != "none":
-        origin["before"] = _score(network, start.val, config, origin["prompt"])
+        origin["before"] = _score(network, start.val, config, origin["prompt"], ranks)
         say(
             f"Before training: validation perplexity {origin['before']['perplexity']:.2f}\n"
             + shown(origin["before"]["sample"])
         )
-    with start.folder as path:
+    with ranks.folder(start.folder) as path:
         trainer = _trainer(task, config, path, origin, say, show_progress, callbacks)
         trainer.fit()
     return _finish(trainer, report)
@@ -172,6 +177,8 @@ def resume_text(
 
     >>> resume_text("run1", Checkpoints(Path("run1/last")).newest())      # doctest: +SKIP
     """
+    ranks = current_ranks()
+    say, show_progress = ranks.voice(say, show_progress)
     folder, origin = Path(run), checkpoint.state["origin"]
     config = agreed(TextConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
     if config.threads:
@@ -187,15 +194,21 @@ def resume_text(
             f"tokens now, {origin['data']['tokens']} then). Restore it, say where it is with "
             f"--data, or start anew: zoo finetune {origin['model']} --data TEXT"
         )
-    task = TextTask(network, train, val, config)
+    ranks.agree("the checkpoints", checkpoint.path.name)
+    ranks.set_timeout(config.rank_timeout)
+    task = TextTask(network, train, val, config, ranks)
     trainer = _trainer(task, config, folder, origin, say, show_progress, callbacks)
     trainer.go_on(checkpoint)
     return _finish(trainer, report)
 
 
-def _score(network: TextModel, val: Tokens, config: TextConfig, prompt: str) -> dict[str, Any]:
+def _score(
+    network: TextModel, val: Tokens, config: TextConfig, prompt: str, ranks: Ranks
+) -> dict[str, Any]:
     block = config.block_size
-    total, count = text_loss(network, val, length=block, stride=block, batch_size=config.batch_size)
+    total, count = text_loss(
+        network, val, length=block, stride=block, batch_size=config.batch_size, ranks=ranks
+    )
     return {
         "loss": total / count,
         "perplexity": perplexity_of(total / count),
@@ -223,7 +236,17 @@ def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:
 
 
 def _finish(trainer: Trainer, report: bool) -> TextSummary:
-    """Write `summary.json`, `curves.png` and `report.html`, and say how it went."""
+    """Write `summary.json`, `curves.png` and `report.html`, and say how it went: rank 0 does, and
+    tells the others."""
+    ranks = trainer.ranks
+    summary = _conclude(trainer, report) if ranks.rank == 0 else None
+    if ranks.size > 1:
+        summary = TextSummary(**ranks.same(summary and asdict(summary)))
+    assert summary is not None
+    return summary
+
+
+def _conclude(trainer: Trainer, report: bool) -> TextSummary:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch

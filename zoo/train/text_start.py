@@ -18,6 +18,7 @@ from zoo.text.corpus import Corpus, load_corpus
 from zoo.text.errors import TokenizerError
 from zoo.text.read import find_files, read_documents
 from zoo.text.tokenizer import Tokenizer, byte_tokenizer, gpt2_tokenizer, load_tokenizer
+from zoo.train.distributed import current_ranks
 from zoo.train.errors import SettingsConflict
 from zoo.train.out_folder import OutFolder
 from zoo.train.samples import prompt_of
@@ -84,6 +85,8 @@ def settle_text(
         config = replace(config, block_size=min(config.block_size, network.context))
     config = config.fitted(network.context)
     corpus, train, val = read_text(named, network.tokenizer, config, show_progress)
+    ranks = current_ranks()
+    ranks.agree("the text", corpus.fingerprint)
     audit = audit_text(corpus, train, val)
     say("\n".join(audit.lines()))
     origin = {
@@ -104,6 +107,8 @@ def settle_text(
     say("\n".join(["", *chosen.lines(), ""]))
     make_ready(network, config)
     plan = make_text_plan(network, audit, config)
+    # Which batches fit into a memory, each rank has measured.
+    plan = replace(plan, config=TextConfig.from_dict(ranks.same(plan.config.to_dict())))
     return TextStart(network, train, val, plan, folder, origin)
 
 
