@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 GRACE_SECONDS = 2.0  # that a rank which fails gives the others to fail as well
+_END_SECONDS = 6 * 3600.0  # that a rank which is done waits for the others
 _EXIT_FAILURE = 1
 
 _group: Group | None = None
@@ -200,7 +201,7 @@ def end(code: int, speak: Callable[[bool], None] | None = None) -> int:
     """
     group = default_group()
     try:
-        codes = group.leave(code, GRACE_SECONDS if code else float("inf"))
+        codes = group.leave(code, GRACE_SECONDS if code else _END_SECONDS)
     except DistributedError:
         codes = None
     if codes is not None:
