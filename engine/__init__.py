@@ -39,6 +39,7 @@ from engine.elementwise import (  # type: ignore[assignment]  # noqa: F401
 from engine.extension import get_include
 from engine.grad_mode import enable_grad, inference_mode, no_grad
 from engine.inspection import __array_namespace_info__
+from engine.placement import device
 from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
     concat,
     expand_dims,
@@ -62,8 +63,10 @@ __array_api_version__ = interop.API_VERSION
 
 interop.install()
 
+_here = _os.path.dirname(_os.path.abspath(__file__))
 # Messages name the user's line, not one of ours.
-_C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
+_C._set_package_dir(_here)
+_C._load_backend_if_possible(_os.path.join(_here, "_cuda.so"))
 
 
 def __getattr__(name: str) -> _Any:
@@ -91,6 +94,7 @@ __all__ = [  # noqa: PLE0604
     "astype",
     "bitwise_invert",
     "can_cast",
+    "device",
     "enable_grad",
     "finfo",
     "iinfo",

@@ -24,7 +24,6 @@ _THIS_RUN = ""  # value of --resume without a folder: the one of --out
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = _DESCRIPTION
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.usage = "zoo finetune MODEL --data DIR [options]\n       zoo finetune --resume RUN"
     parser.add_argument("model", metavar="MODEL", nargs="?", help="a name from `zoo list`")
     parser.add_argument(

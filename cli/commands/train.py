@@ -26,7 +26,6 @@ _SIZES = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = _DESCRIPTION
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.usage = "zoo train --data TEXT [options]\n       zoo train --resume RUN"
     parser.add_argument("--data", metavar="TEXT", help="file, folder or pattern in quotes")
     parser.add_argument(

@@ -55,6 +55,14 @@ class Folder:
         skipped: what was left out.
         of_model: the classes are those of a model, whatever pictures there are.
         strays: (class, pictures) that the model does not know; these pictures are in no part.
+
+    >>> from PIL import Image
+    >>> from pathlib import Path
+    >>> for name in ("cat", "dog"):
+    ...     Path("imgs", name).mkdir(parents=True)
+    ...     Image.new("RGB", (8, 8)).save(f"imgs/{name}/1.png")
+    >>> zoo.data.scan("imgs").classes
+    ('cat', 'dog')
     """
 
     root: Path
@@ -119,6 +127,9 @@ class FolderImages(ImageSet):
         pictures: the files.
         classes: class names in index order; holds the class of every picture.
         digests: content hash of each picture, by name.
+
+    >>> FolderImages([Picture("imgs/cat/1.png", "cat/1.png", "cat")], ["cat"], {}).labels
+    array([0])
     """
 
     def __init__(

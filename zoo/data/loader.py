@@ -38,6 +38,10 @@ class Batch(NamedTuple):
         images: (N, size, size, 3) uint8.
         labels: (N,) int64.
         indices: (N,) int64, positions in the image set.
+
+    >>> batch = Batch(np.zeros((2, 8, 8, 3), np.uint8), np.array([0, 1]), np.array([5, 3]))
+    >>> batch.images.shape
+    (2, 8, 8, 3)
     """
 
     images: NDArray[np.uint8]

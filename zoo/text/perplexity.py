@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import engine
+from hub.progress import progress_bar
 from zoo.models.gpt import IGNORED
 from zoo.text.blocks import Tokens, whole, windows
 from zoo.text.corpus import load_corpus
@@ -144,12 +145,9 @@ def measure_text(
         )
     corpus = load_corpus(data, model.tokenizer, bad_bytes=bad_bytes, show_progress=show_progress)
     tokens = whole(corpus)
-    from tqdm import tqdm
-
-    with tqdm(
-        total=tokens.scored, desc="evaluating", unit=" tokens", leave=False,
-        disable=None if show_progress else True,
-    ) as bar:  # fmt: skip
+    with progress_bar(
+        show=show_progress, total=tokens.scored, desc="evaluating", unit=" tokens", leave=False
+    ) as bar:
         total, count = text_loss(
             model, tokens, length=window, stride=step, batch_size=batch_size, on_batch=bar.update
         )

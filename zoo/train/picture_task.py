@@ -15,6 +15,7 @@ import engine
 import hub
 from engine import Tensor, nn
 from engine.nn import functional as F
+from hub.progress import progress_bar
 from zoo.data import ImageSet, Loader
 from zoo.data.loader import epoch_batches
 from zoo.data.mixing import Mixing, draw_mixing, mix_features, mix_images
@@ -93,7 +94,7 @@ class PictureTask(Task):
     columns = (
         Column("train loss", "train_loss", ">10.4f"),
         Column("train acc", "train_accuracy", ">9.1%"),
-        Column("val loss", "val_loss", ">10.4f"),
+        Column("val loss", "val_loss", ">8.4f"),
         Column("val acc", "val_accuracy", ">7.1%"),
     )
 
@@ -333,14 +334,12 @@ class PictureTask(Task):
             self.varied = ViewFeatures(self.model, self._augmentation, seed=config.seed, **keep)
         wanted = [(plain, self.train, range(1)), (plain, self.val, range(1))]
         wanted += [(self.varied, self.train, views)] if self.varied is not None else []
-        from tqdm import tqdm
-
-        with tqdm(
+        with progress_bar(
+            show=self.show_progress,
             total=sum(len(images) * len(views) for _, images, views in wanted),
             desc="features",
             unit=" views",
             leave=False,
-            disable=None if self.show_progress else True,
         ) as bar:
 
             def on_batch(count: int) -> None:

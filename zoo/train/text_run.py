@@ -29,6 +29,7 @@ from zoo.train.callbacks import Callback
 from zoo.train.checkpoint import Checkpoint, Checkpoints
 from zoo.train.distributed import Ranks, current_ranks
 from zoo.train.errors import DataChanged, SettingsConflict
+from zoo.train.log import MetricsLog
 from zoo.train.loop_config import agreed
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
@@ -281,12 +282,24 @@ def sample_of(network: TextModel, prompt: str, seed: int) -> str:
 
 
 class _Samples(Callback):
-    """After each epoch, how the model goes on from the run's prompt."""
+    """After each epoch, how the model goes on from the run's prompt; kept in `samples.jsonl`."""
+
+    def on_start(self, trainer: Trainer) -> None:
+        self._log = MetricsLog(trainer.out / "samples.jsonl")
+        self._log.keep(lambda row: row["epoch"] <= trainer.progress.epoch)
 
     def on_epoch(self, trainer: Trainer, row: dict[str, Any]) -> None:
         seed = getattr(trainer.config, "seed", 0)
         network = expect_text(trainer.model)  # type: ignore[arg-type]
-        trainer.say(_shown(sample_of(network, trainer.origin["prompt"], seed)))
+        sample = sample_of(network, trainer.origin["prompt"], seed)
+        self._log.append({"epoch": row["epoch"], "text": sample})
+        trainer.say(_shown(sample))
+
+    def on_save(self, trainer: Trainer) -> None:
+        self._log.sync()
+
+    def on_end(self, trainer: Trainer) -> None:
+        self._log.close()
 
 
 def _shown(sample: str) -> str:

@@ -52,7 +52,7 @@ class TextTask(Task):
     unit = "tokens"
     columns = (
         Column("train loss", "train_loss", ">10.4f"),
-        Column("val loss", "val_loss", ">10.4f"),
+        Column("val loss", "val_loss", ">8.4f"),
         Column("perplexity", "val_perplexity", ">10.2f"),
     )
 
