@@ -136,7 +136,7 @@ def _as_rank(args: argparse.Namespace, work: Callable[[], int]) -> int:
 
 def _launch(count: int, hostfile: str | None, argv: Sequence[str], run: str) -> int:
     """Start `count` ranks of this command; returns their exit code."""
-    where = [] if hostfile is None else ["-f", hostfile]
+    where = [] if hostfile is None else ["--hostfile", hostfile]
     command = [_mpiexec(), *where, "-n", str(count), sys.executable, "-m", "cli.main", *_own(argv)]
     with tempfile.TemporaryDirectory(prefix="zoo-ranks-") as folder:
         notes = Path(folder)
