@@ -95,10 +95,14 @@ def environment(sanitizer: str | None = None) -> dict[str, str]:
     env = {**os.environ, "ZOO_EMULATED_LIBRARY": str(build(sanitizer)), "ZOO_CUDA_CACHE": "0"}
     if sanitizer:
         name = {"address": "libasan.so", "thread": "libtsan.so"}[sanitizer]
-        runtime = subprocess.run(
-            [compiler(), f"-print-file-name={name}"], check=True, capture_output=True, text=True
-        ).stdout.strip()
-        env["LD_PRELOAD"] = runtime
+        # The C++ library too, whose functions for exceptions the sanitizer looks for at its start.
+        found = [
+            subprocess.run(
+                [compiler(), f"-print-file-name={file}"], check=True, capture_output=True, text=True
+            ).stdout.strip()
+            for file in (name, "libstdc++.so.6")
+        ]
+        env["LD_PRELOAD"] = " ".join(found)
         # Python keeps memory until the process ends.
         env["ASAN_OPTIONS"] = "detect_leaks=0:handle_segv=1:allow_user_segv_handler=1"
         env["TSAN_OPTIONS"] = "report_bugs=1:halt_on_error=1:ignore_noninstrumented_modules=1"
