@@ -50,7 +50,7 @@ from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
 )
 
 if TYPE_CHECKING:
-    from engine import cuda, fft, linalg, nn, optim
+    from engine import cuda, distributed, fft, linalg, nn, optim
     from engine.routines import *  # noqa: F403
 
 # The array API's constants.
@@ -75,7 +75,7 @@ if _C._backend_info() is not None:  # it has to know where NVIDIA's libraries li
 
 def __getattr__(name: str) -> _Any:
     # These load when first used: importing the engine stays quick.
-    if name in ("cuda", "fft", "linalg", "nn", "optim"):
+    if name in ("cuda", "distributed", "fft", "linalg", "nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
@@ -112,6 +112,7 @@ __all__ = [  # noqa: PLE0604
     "no_grad",
     "autograd",
     "cuda",
+    "distributed",
     "fft",
     "linalg",
     "nn",

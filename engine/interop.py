@@ -43,6 +43,9 @@ def to_device(self: Tensor, device: Device | str, /, *, stream: Any = None) -> T
 
     Raises NotImplementedError where no GPU can be used, ValueError for a stream: everything goes
     to the one stream that a device has here, in order.
+
+    >>> engine.zeros(2).to_device("cpu").shape
+    (2,)
     """
     if stream is not None:
         raise ValueError("to_device: a device has no stream to choose here, expected stream=None")
@@ -149,7 +152,11 @@ def __reduce_ex__(self: Tensor, protocol: SupportsIndex) -> Any:
 
 
 def is_shared(self: Tensor) -> bool:
-    """Whether other processes can see this tensor's memory: see share_memory_."""
+    """Whether other processes can see this tensor's memory: see share_memory_.
+
+    >>> engine.zeros(2).is_shared()
+    False
+    """
     sharing = sys.modules.get("engine.sharing")  # not there: nothing was ever shared
     return sharing is not None and sharing.is_shared(self)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import engine
-from engine import Tensor
+from engine import _C, Tensor
 from engine.nn.hooks import Hook, ModuleHooks, RemovableHandle
 from engine.nn.parameter import Parameter
 from engine.nn.state import IncompatibleKeys, adoptable, check_state
@@ -229,6 +229,8 @@ class Module:
         if assign:
             taken = adoptable(own, values)
             replaced = {id(own[key]): values.pop(key).detach() for key in taken}
+            for tensor in replaced.values():
+                _C._given_away(tensor)
             self._replace_tensors(lambda tensor: replaced.get(id(tensor)))
         with engine.no_grad():
             for key, value in values.items():

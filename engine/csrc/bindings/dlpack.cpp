@@ -93,6 +93,7 @@ template <class Managed>
 py::object export_as(const Tensor& t, [[maybe_unused]] bool copied) {
   auto* e = new Exported<Managed>;
   e->tensor = t;
+  t.storage()->expose();
   e->shape.assign(t.shape().begin(), t.shape().end());
   e->strides.assign(t.strides().begin(), t.strides().end());
   e->managed.tensor = {t.data(), {kDLCPU, 0}, t.ndim(), dl_dtype(t.dtype()),

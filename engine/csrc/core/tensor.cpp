@@ -14,7 +14,8 @@ Storage::Storage(size_t bytes, Device device)
 
 Storage::Storage(void* data, size_t bytes, Device device, bool read_only,
                  std::function<void()> free)
-    : data_(data), bytes_(bytes), device_(device), read_only_(read_only), free_(std::move(free)) {}
+    : data_(data), bytes_(bytes), device_(device), read_only_(read_only), exposed_(!read_only),
+      free_(std::move(free)) {}
 
 Storage::~Storage() {
   if (free_) {
@@ -115,10 +116,8 @@ Device common_device(const char* op, std::initializer_list<const Tensor*> operan
   const Device device = decides->device();
   for (const Tensor* t : operands) {
     if (!t->defined() || t->device() == device || is_host_number(*t)) continue;
-    check(false, op,
-          ": operands are on devices '", device_text((*operands.begin())->device()), "' and '",
-          device_text(t->device() == (*operands.begin())->device() ? device : t->device()),
-          "'; move one with .to(device)");
+    throw ValueError(concat_text(op, ": operands are on devices '", device_text(device), "' and '",
+                                 device_text(t->device()), "'; move one with .to(device)"));
   }
   return device;
 }

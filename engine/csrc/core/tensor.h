@@ -32,12 +32,21 @@ class Storage : public RefCounted {
   bool read_only() const { return read_only_; }
   uint32_t version() const { return version_.load(std::memory_order_acquire); }
   void bump_version() { version_.fetch_add(1, std::memory_order_acq_rel); }
+  // Whether something besides tensors can write to the memory: the version does not count that.
+  bool exposed() const { return exposed_.load(std::memory_order_acquire); }
+  void expose() { exposed_.store(!read_only_, std::memory_order_release); }
+  // Whoever else could write to it has promised not to.
+  void conceal() { exposed_.store(false, std::memory_order_release); }
+
+  // A copy in another order that goes when the memory goes; ops/packed.cpp guards it.
+  Ref<RefCounted> packed;
 
  private:
   void* data_;
   size_t bytes_;
   Device device_;
   bool read_only_ = false;
+  std::atomic<bool> exposed_{false};
   std::atomic<uint32_t> version_{0};
   std::function<void()> free_;
 };
