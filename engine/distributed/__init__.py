@@ -93,6 +93,9 @@ def default_group() -> Group:
 
     Raises:
         DistributedError: `init` was not called.
+
+    >>> default_group().size     # doctest: +SKIP
+    2
     """
     if _group is None:
         raise DistributedError(
@@ -137,33 +140,52 @@ def all_reduce(
     label: str = "",
     background: bool = False,
 ) -> Any:
-    """See `Group.all_reduce`."""
+    """See `Group.all_reduce`.
+
+    >>> all_reduce(engine.ones(2), "mean").tolist()     # doctest: +SKIP
+    [1.0, 1.0]
+    """
     return default_group().all_reduce(
         tensor, operation, timeout=timeout, label=label, background=background
     )
 
 
 def all_gather(tensor: Tensor, *, timeout: float | None = None, label: str = "") -> Tensor:
-    """See `Group.all_gather`."""
+    """See `Group.all_gather`.
+
+    >>> all_gather(engine.ones(3)).shape     # doctest: +SKIP
+    (2, 3)
+    """
     return default_group().all_gather(tensor, timeout=timeout, label=label)
 
 
 def reduce_scatter(
     tensor: Tensor, operation: str = "sum", *, timeout: float | None = None, label: str = ""
 ) -> Tensor:
-    """See `Group.reduce_scatter`."""
+    """See `Group.reduce_scatter`.
+
+    >>> reduce_scatter(engine.ones((2, 3))).tolist()     # doctest: +SKIP
+    [[2.0, 2.0, 2.0]]
+    """
     return default_group().reduce_scatter(tensor, operation, timeout=timeout, label=label)
 
 
 def broadcast(
     tensor: Tensor, root: int = 0, *, timeout: float | None = None, label: str = ""
 ) -> Tensor:
-    """See `Group.broadcast`."""
+    """See `Group.broadcast`.
+
+    >>> broadcast(engine.zeros(2), root=0).tolist()     # doctest: +SKIP
+    [0.0, 0.0]
+    """
     return default_group().broadcast(tensor, root, timeout=timeout, label=label)
 
 
 def barrier(*, timeout: float | None = None) -> None:
-    """See `Group.barrier`."""
+    """See `Group.barrier`.
+
+    >>> barrier(timeout=60)     # doctest: +SKIP
+    """
     default_group().barrier(timeout=timeout)
 
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 
 class DistributedError(RuntimeError):
-    """Ranks cannot work together: not started as they must be, or an operation failed."""
+    """Ranks cannot work together: not started as they must be, or an operation failed.
+
+    >>> try:
+    ...     engine.distributed.default_group()
+    ... except DistributedError:
+    ...     "init was not called"
+    'init was not called'
+    """
 
 
 class RankTimeout(DistributedError):
-    """Other ranks did not come to an operation in time: they are busy, stopped, cut off or gone."""
+    """Other ranks did not come to an operation in time: they are busy, stopped, cut off or gone.
+
+    >>> issubclass(RankTimeout, DistributedError)
+    True
+    """
 
 
 class RankLost(DistributedError):
-    """The connection to another rank broke during an operation."""
+    """The connection to another rank broke during an operation.
+
+    >>> issubclass(RankLost, DistributedError)
+    True
+    """
