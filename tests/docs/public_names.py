@@ -203,7 +203,7 @@ _WHOLE_MODULES = [
         "engine/distributed.md",
         "engine.distributed",
         "engine.distributed",
-        "Several processes that train together.",
+        "Several processes that work on the same tensors, over MPI.",
     ),
     Page("engine/cuda.md", "engine.cuda", "engine.cuda", "What is known of GPUs."),
     Page("zoo/zoo.md", "zoo", "zoo", "Models, fine-tuning, results; and errors of loading."),
