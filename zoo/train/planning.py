@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What a run is going to do.
 
@@ -39,8 +39,19 @@ class Plan:
 
     def lines(self) -> list[str]:
         """The plan for people, one string a line; without the audit."""
-        about = f"About {rounded(self.seconds)} and {self.memory / 2**30:.1f} GiB of memory"
-        return [*self.description, *self.notes, about]
+        return [*self.description, *self.notes, f"About {self._cost}"]
+
+    @property
+    def _cost(self) -> str:
+        return f"{rounded(self.seconds)} and {self.memory / 2**30:.1f} GiB of memory"
+
+    def __repr__(self) -> str:
+        audit, epochs = self.audit, self.config.epochs
+        pictures = sum(audit.train_counts) + sum(audit.val_counts)
+        return (
+            f"<zoo plan: {epochs} epoch{'s' if epochs > 1 else ''} on {pictures} pictures in "
+            f"{len(audit.classes)} classes, about {self._cost}>"
+        )
 
 
 def make_plan(network: ImageModel, prepared: PreparedFolder, config: TrainConfig) -> Plan:

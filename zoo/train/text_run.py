@@ -33,6 +33,7 @@ from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder
 from zoo.train.text_config import TextConfig, text_config
 from zoo.train.text_report import TextSummary
+from zoo.train.text_result import TextResult
 from zoo.train.text_task import TextTask
 from zoo.train.trainer import Trainer
 
@@ -57,7 +58,7 @@ def finetune_text(
     say: Say = print,
     show_progress: bool = False,
     **settings: Any,
-) -> TextSummary:
+) -> TextResult:
     """Train a language model on text and keep the best weights in `out`.
 
     Args:
@@ -138,7 +139,7 @@ def resume_text(
     expected: Mapping[str, Any] | None = None,
     say: Say = print,
     show_progress: bool = False,
-) -> TextSummary:
+) -> TextResult:
     """Go on with a run on text from a checkpoint of it, as if it had never stopped.
 
     Args:
@@ -298,7 +299,7 @@ def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:
     return found if found and found.state["origin"].get("task") == "text" else None
 
 
-def _finish(trainer: Trainer) -> TextSummary:
+def _finish(trainer: Trainer) -> TextResult:
     """Write `summary.json` and `curves.png`, and say how it went."""
     done, out = trainer.progress, trainer.out
     best = done.best
@@ -323,4 +324,4 @@ def _finish(trainer: Trainer) -> TextSummary:
     )
     summary.write(out, f"{out.name}: {trainer.origin['model']}")
     trainer.say("\n".join(summary.lines(out)))
-    return summary
+    return TextResult(out, summary)
