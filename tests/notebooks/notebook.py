@@ -66,7 +66,7 @@ def execute(name: str) -> dict[str, Any]:
         }
         client = NotebookClient(
             notebook,
-            timeout=300,
+            timeout=1200,  # of a cell; the machine may be busy
             kernel_name="python3",
             resources={"metadata": {"path": str(FOLDER)}},
             record_timing=False,
