@@ -22,6 +22,7 @@ import hashlib
 import json
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +33,15 @@ from hub.errors import CacheError, HashMismatch
 
 log = logging.getLogger("hub")
 _LOCK_SECONDS = 3600.0
+_LOCK_TRIES = 1000
 
 
 def cache_home() -> Path:
-    """The cache folder: `ZOO_HOME` if set, else the platform's (Linux: `~/.cache/zoo`)."""
+    """The cache folder: `ZOO_HOME` if set, else the platform's (Linux: `~/.cache/zoo`).
+
+    >>> cache_home().is_absolute()
+    True
+    """
     home = os.environ.get("ZOO_HOME")
     if home:
         return Path(home).expanduser().absolute()
@@ -45,7 +51,11 @@ def cache_home() -> Path:
 
 
 def default_cache() -> Cache:
-    """The cache of `ZOO_HOME`, with those of `ZOO_SHARED` behind it."""
+    """The cache of `ZOO_HOME`, with those of `ZOO_SHARED` behind it.
+
+    >>> default_cache().home == cache_home()
+    True
+    """
     shared = [Path(part) for part in os.environ.get("ZOO_SHARED", "").split(os.pathsep) if part]
     return Cache(cache_home(), tuple(path.expanduser().absolute() for path in shared))
 
@@ -277,10 +287,14 @@ class Cache:
 
 
 def _acquire(lock: Any, path: Path, seconds: float) -> None:
-    while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Another process that is done may take the empty folder away between these two lines, or
-        # while this one waits.
-        with contextlib.suppress(FileNotFoundError):
+    # Another process that is done may take the empty folder away between these lines, or while this
+    # one waits; mkdir then calls it missing, or there already. What stays that way is an error.
+    for left in reversed(range(_LOCK_TRIES)):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=seconds)
             return
+        except (FileNotFoundError, FileExistsError):
+            if left == 0:
+                raise
+            time.sleep(0.001)

@@ -7,7 +7,7 @@ import argparse
 _DESCRIPTION = """\
 Print a completion script. To use it in every new shell:
   bash   zoo completion bash > ~/.local/share/bash-completion/completions/zoo
-  zsh    zoo completion zsh > ~/.zfunc/_zoo      (~/.zfunc in fpath, before compinit)
+  zsh    zoo completion zsh > ~/.zfunc/_zoo   (~/.zfunc in fpath before compinit)
   tcsh   zoo completion tcsh >> ~/.tcshrc"""
 _SHELLS = ("bash", "zsh", "tcsh")
 
@@ -15,7 +15,6 @@ _SHELLS = ("bash", "zsh", "tcsh")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = _DESCRIPTION
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help="bash, zsh or tcsh")
 
 
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 # Arguments that take a name from `zoo list` or a path; and those that take a path only.
-_NAMES = {"model", "name", "names", "weights", "run"}
+_NAMES = {"model", "name", "names", "weights", "run", "runs"}
 _PATHS = {"data", "out", "resume", "images"}
 
 

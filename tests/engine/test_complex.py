@@ -72,6 +72,14 @@ def test_functions_match_numpy(name: str, dtype: str) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-5 if dtype == "complex64" else 1e-12)
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_expm1_of_zero_has_a_real_part_of_plus_zero(dtype: str) -> None:
+    zeros = np.array([complex(re, im) for re in (0.0, -0.0) for im in (0.0, -0.0)], dtype)
+    got = engine.expm1(engine.asarray(zeros)).numpy()
+    assert not np.signbit(got.real).any()
+    np.testing.assert_array_equal(np.signbit(got.imag), np.signbit(zeros.imag))
+
+
 def test_reductions_match_numpy() -> None:
     a = numbers(3, 4, 5)
     t = engine.asarray(a)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 import hub
 import zoo
+from hub.progress import progress_bar
 from zoo.data import Audit, ImageSet, Loader
 from zoo.models.image_model import expect_images
 from zoo.report import sections
@@ -19,7 +19,7 @@ from zoo.report.gradcam import heat_maps
 from zoo.report.html import Child, Element, document, h
 from zoo.report.measures import Answers
 from zoo.report.pictures import heated, thumbnail
-from zoo.report.record import Record, commit
+from zoo.report.record import Record
 from zoo.report.style import STYLE
 from zoo.train.report import REPORT, duration
 from zoo.train.scored import answer
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
 
 _SHOWN = 12  # mistakes shown as pictures, and as many hits
-_PLATFORM = ("system", "machine")
 
 
 def write_report(
@@ -59,12 +58,11 @@ def write_report(
     >>> write_report(Path("run1"), prepared.val, prepared.audit)     # doctest: +SKIP
     PosixPath('run1/report.html')
     """
-    from tqdm import tqdm
-
     record = Record.read(folder)
     model = expect_images(zoo.load(folder))
-    disable = None if show_progress else True
-    bar = tqdm(total=len(val), desc="report", unit=" images", leave=False, disable=disable)
+    bar = progress_bar(
+        show=show_progress, total=len(val), desc="report", unit=" images", leave=False
+    )
     with Loader(val, model.preprocessing, batch_size, threads=threads) as loader, bar:
         answers = answer(model, loader, bar.update)
     page = document(record.title, STYLE, *_body(record, audit, answers, val, model))
@@ -79,7 +77,7 @@ def _body(
 ) -> list[Child]:
     return [
         _head(record, answers),
-        sections.curves(record.rows),
+        sections.curves(record.rows, sections.ACCURACY),
         sections.confusion(answers),
         sections.class_section(answers),
         sections.calibrated(answers),
@@ -96,7 +94,7 @@ def _body(
             record.config.to_dict(),
             record.own_settings(),
         ),
-        sections.provenance(_sources(record), record.command()),
+        sections.provenance(record.sources(), record.command()),
     ]
 
 
@@ -121,8 +119,7 @@ def _head(record: Record, answers: Answers) -> Element:
                 (
                     "took",
                     duration(summary["seconds"]),
-                    f"{summary['images_per_second']:.1f} images/s, "
-                    f"{summary['peak_memory_bytes'] / 2**20:.0f} MiB",
+                    sections.effort(summary),
                 ),
             ]
         ),
@@ -179,12 +176,10 @@ def _card(
 ) -> Element:
     said, is_ = answers.classes[answers.predicted[i]], answers.classes[answers.labels[i]]
     wrong = said != is_
-    images = [h("img", src=thumbnail(square), alt=f"picture {name}")]
-    if heat is not None:
-        images.append(h("img", src=heated(square, heat), alt="where the model looked"))
-    return h(
-        "div",
-        h("div", images, class_="pair"),
+    return card(
+        square,
+        heat,
+        name,
         h(
             "div",
             h("bdi", said, class_="said wrong" if wrong else "said"),
@@ -193,20 +188,20 @@ def _card(
         h("div", "is ", h("bdi", is_), f" {percent(float(answers.label_probability[i]))}")
         if wrong
         else None,
-        h("div", h("bdi", name), class_="path"),
-        class_="card",
     )
 
 
-def _sources(record: Record) -> list[tuple[str, str]]:
-    weights, origin = record.weights, record.origin
-    return [
-        ("these weights, SHA-256", record.summary["weights_sha256"]),
-        ("started from", weights["source"]["name"]),
-        ("of SHA-256", weights["source"]["sha256"] or "–"),
-        ("pictures", f"{weights['data']['pictures']} in {origin['data_path']}"),
-        ("their fingerprint", weights["data"]["fingerprint"]),
-        *((f"version of {name}", version) for name, version in weights["versions"].items()),
-        ("commit of zoo", commit() or "not known"),
-        ("computer", " ".join(getattr(platform, part)() for part in _PLATFORM)),
-    ]
+def card(
+    square: NDArray[np.uint8], heat: NDArray[np.float32] | None, name: str, *said: Child
+) -> Element:
+    """A picture, where the model looked, and what there is to say of it."""
+    images = [h("img", src=thumbnail(square), alt=f"picture {name}")]
+    if heat is not None:
+        images.append(h("img", src=heated(square, heat), alt="where the model looked"))
+    return h(
+        "div",
+        h("div", images, class_="pair"),
+        *said,
+        h("div", h("bdi", name), class_="path"),
+        class_="card",
+    )

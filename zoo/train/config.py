@@ -74,6 +74,11 @@ class TrainConfig(LoopConfig):
     feature_cache: float = setting(
         4.0, "GiB of disk for features to be found again by later runs; 0: none", least=0, free=True
     )
+    sync_norm: str = setting(
+        "on",
+        "batch norms of several ranks; on: over the whole batch; off: each rank its part, faster",
+        choices=("on", "off"),
+    )
     optimizer: str = setting("adamw", "update rule", choices=("adamw", "sgd"))
     momentum: float = setting(
         0.9, "momentum of sgd (Nesterov's); first beta of adamw", least=0, most=0.9999
@@ -190,3 +195,21 @@ def check_start(config: TrainConfig, pretrained: bool) -> TrainConfig:
             "weights, or freeze='none'"
         )
     return config
+
+
+def check_several(config: TrainConfig) -> None:
+    """Refuse what makes no sense where pictures have several labels.
+
+    Raises:
+        ConfigError: a setting that is for pictures of one class each.
+    """
+    if config.sampling == "balanced":
+        raise ConfigError(
+            "sampling='balanced' is for pictures of one class each, and these have several labels; "
+            "expected sampling='shuffle'. class_weights='auto' makes rare labels weigh more"
+        )
+    if config.folds:
+        raise ConfigError(
+            f"folds={config.folds}: folds are cut by class, and these pictures have several "
+            "labels; expected folds=0"
+        )

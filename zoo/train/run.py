@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,9 @@ from zoo.train.budget import within_budget
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig
 from zoo.train.curves import draw_curves
-from zoo.train.errors import DataChanged, NothingToResume, quoted
+from zoo.train.distributed import Ranks, current_ranks
+from zoo.train.errors import DataChanged, NothingToResume, SettingsConflict, quoted
+from zoo.train.label_report import LabelSummary, summary_of
 from zoo.train.log import read_rows
 from zoo.train.loop_config import LoopConfig, agreed
 from zoo.train.metrics import peak_memory_bytes
@@ -33,7 +35,7 @@ from zoo.train.out_folder import OutFolder
 from zoo.train.picture_task import PictureTask
 from zoo.train.planning import Plan, make_plan
 from zoo.train.recipes import AUTO, plan_config
-from zoo.train.report import SUMMARY, Summary
+from zoo.train.report import SUMMARY, Summary, rates_of
 from zoo.train.result import Result
 from zoo.train.trainer import Trainer
 
@@ -81,9 +83,11 @@ def finetune(
     >>> finetune("resnet20", "demo", out="run1", epochs=3).val_accuracy     # doctest: +SKIP
     0.98
     """
+    ranks = current_ranks()
+    say, show_progress = ranks.voice(say, show_progress)
     start = settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
-    say("\n".join([*start.plan.lines(), f"Results go to {start.folder.path}", ""]))
-    with start.folder as path:
+    say("\n".join([*start.plan.lines(), *ranks.lines(), f"Results go to {start.folder.path}", ""]))
+    with ranks.folder(start.folder) as path:
         trainer = _trainer(
             start.network,
             start.prepared,
@@ -93,6 +97,7 @@ def finetune(
             say,
             show_progress,
             callbacks,
+            ranks,
         )
         trainer.fit()
     return _finish(trainer, start.prepared, report)
@@ -152,6 +157,7 @@ def settle(
     ... # doctest: +SKIP
     """
     data = os.fspath(data)
+    ranks = current_ranks()
     TrainConfig.from_dict(settings)  # refused before anything is looked at
     if zoo.registry.get_arch(model).config.task == "text-generation":
         raise WrongTask(
@@ -163,12 +169,14 @@ def settle(
     if config.threads:
         engine.set_num_threads(config.threads)
     network = _load(model, weights, expected_classes, config.seed)
-    prepared = _prepare(data, config, strict, show_progress)
+    prepared = ranks.first(lambda: _prepare(data, config, strict, show_progress))
+    ranks.agree("the pictures", prepared.audit.fingerprint)
     say("\n".join(prepared.audit.lines()))
     classes = prepared.train.classes
     if len(classes) != expected_classes:  # none of a class's pictures could be read
         network = _load(model, weights, len(classes), config.seed)
     network.classes = classes
+    network.thresholds = _thresholds(prepared)
     network.preprocessing = _sized(network.preprocessing, config.size)
     origin = {
         "model": model,
@@ -184,6 +192,8 @@ def settle(
     }
     say("\n".join(["", *chosen.lines(), ""]))
     plan = within_budget(make_plan(network, prepared, config), network, prepared)
+    # How many epochs fit into a time, and which batches into a memory, each rank has measured.
+    plan = replace(plan, config=TrainConfig.from_dict(ranks.same(plan.config.to_dict())))
     return Start(network, prepared, plan, folder, origin)
 
 
@@ -212,6 +222,8 @@ def resume(
     >>> resume("run1").val_accuracy     # doctest: +SKIP
     0.98
     """
+    ranks = current_ranks()
+    say, show_progress = ranks.voice(say, show_progress)
     folder = Path(run)
     checkpoint = Checkpoints(folder / "last").newest()
     if checkpoint is None:
@@ -227,9 +239,13 @@ def resume(
     network.classes = tuple(origin["classes"])
     network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
-    prepared = _prepare(where, config, origin["strict"], show_progress)
+    prepared = ranks.first(lambda: _prepare(where, config, origin["strict"], show_progress))
     _check_same(prepared, where, folder, origin)
-    trainer = _trainer(network, prepared, config, folder, origin, say, show_progress, callbacks)
+    network.thresholds = _thresholds(prepared)
+    ranks.agree("the checkpoints", checkpoint.path.name)
+    trainer = _trainer(
+        network, prepared, config, folder, origin, say, show_progress, callbacks, ranks
+    )
     trainer.go_on(checkpoint)
     return _finish(trainer, prepared, report)
 
@@ -238,6 +254,11 @@ def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
     """The network with a last layer for `classes` classes."""
     engine.manual_seed(seed)  # of the values that no weights set
     return expect_images(zoo.load(model, weights, classes))
+
+
+def _thresholds(prepared: PreparedFolder) -> tuple[float, ...] | None:
+    """What to start with; training finds better ones."""
+    return (0.5,) * len(prepared.train.classes) if prepared.train.several else None
 
 
 def _prepare(data: str, config: TrainConfig, strict: bool, show_progress: bool) -> PreparedFolder:
@@ -289,30 +310,48 @@ def _trainer(
     say: Say,
     show_progress: bool,
     callbacks: Sequence[Callback],
+    ranks: Ranks,
 ) -> Trainer:
-    task = PictureTask(network, prepared.train, prepared.val, config)
+    ranks.set_timeout(config.rank_timeout)
+    task = PictureTask(network, prepared.train, prepared.val, config, ranks)
     return Trainer(task, config, out, origin, say, show_progress, callbacks)
 
 
 def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
-    """Write `summary.json`, `curves.png` and `report.html`, and say how it went."""
+    """Write `summary.json`, `curves.png` and `report.html`, and say how it went: rank 0 does, and
+    tells the others."""
+    ranks = trainer.ranks
+    summary = _conclude(trainer, prepared, report) if ranks.rank == 0 else None
+    if ranks.size > 1:
+        summary = summary_of(ranks.same(summary and asdict(summary)))
+    assert summary is not None
+    return Result(trainer.out, summary)
+
+
+def _conclude(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Summary | LabelSummary:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
-    rows = [row for row in read_rows(out / "metrics.jsonl") if row["kind"] == "epoch"]
-    summary = Summary(
-        val_accuracy=best.metrics["val_accuracy"],
-        val_loss=best.metrics["val_loss"],
-        epochs=done.epoch,
-        best_epoch=best.epoch,
-        seconds=done.seconds,
-        images_per_second=rows[-1]["images_per_second"],
-        peak_memory_bytes=peak_memory_bytes(),
-        skipped_steps=done.skipped,
-        classes=tuple(trainer.origin["classes"]),
-        class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
-        weights_sha256=hub.sha256_file(out / RUN_WEIGHTS),
-    )
+    common: dict[str, Any] = {
+        "val_loss": best.metrics["val_loss"],
+        "epochs": done.epoch,
+        "best_epoch": best.epoch,
+        "seconds": done.seconds,
+        "peak_memory_bytes": peak_memory_bytes(),
+        "skipped_steps": done.skipped,
+        "classes": tuple(trainer.origin["classes"]),
+        "weights_sha256": hub.sha256_file(out / RUN_WEIGHTS),
+        **rates_of(read_rows(out / "metrics.jsonl")),
+    }
+    summary: Summary | LabelSummary
+    if prepared.train.several:
+        summary = LabelSummary.of(best, common)
+    else:
+        summary = Summary(
+            val_accuracy=best.metrics["val_accuracy"],
+            class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
+            **common,
+        )
     with hub.atomic_file(out / SUMMARY) as file:
         file.write(summary.to_json().encode())
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
@@ -321,7 +360,7 @@ def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
     if report:
         _write_report(out, prepared, trainer.config, trainer.show_progress)
     trainer.say("\n".join(summary.lines(out, trainer.task.notes())))
-    return Result(out, summary)
+    return summary
 
 
 def write_page(
@@ -346,6 +385,14 @@ def write_page(
     PosixPath('run1/report.html')
     """
     record = Record.read(run)
+    if not isinstance(record.config, TrainConfig):
+        from zoo.report.text_page import write_text_report
+
+        if data is not None:
+            raise SettingsConflict(
+                f"data: the page of {record.folder}, a run on text, needs none; leave out --data"
+            )
+        return write_text_report(record.folder)
     config = replace(record.config, threads=threads or 0)
     if config.threads:
         engine.set_num_threads(config.threads)
@@ -358,11 +405,14 @@ def validation_of(run: PathLike) -> ImageSet:
 
     Raises:
         NotARun, DataChanged: as they say; and what `finetune` raises of the pictures.
+        WrongTask: it is a run on text.
 
     >>> len(validation_of("run1"))     # doctest: +SKIP
     359
     """
     record = Record.read(run)
+    if not isinstance(record.config, TrainConfig):
+        raise WrongTask(f"{record.folder}: a run on text; no pictures validated it")
     return _pictures_of(record, record.config, None, False).val
 
 
@@ -380,9 +430,11 @@ def _pictures_of(
 def _write_report(
     folder: Path, prepared: PreparedFolder, config: LoopConfig, show_progress: bool
 ) -> Path:
+    from zoo.report.label_page import write_label_report
     from zoo.report.page import write_report
 
-    return write_report(
+    write = write_label_report if prepared.val.several else write_report
+    return write(
         folder,
         prepared.val,
         prepared.audit,

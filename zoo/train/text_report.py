@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import hub
 from zoo.train.errors import quoted
 from zoo.train.log import read_rows
-from zoo.train.report import duration
+from zoo.train.report import REPORT, SUMMARY, duration
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,9 @@ class TextSummary:
         peak_memory_bytes: most memory that the process held at once.
         skipped_steps: steps left out because a loss or gradient was not finite.
         weights_sha256: of `model.safetensors`.
+
+    >>> zoo.finetune_text("gpt2", "book.txt").val_perplexity     # doctest: +SKIP
+    21.4
     """
 
     val_loss: float
@@ -46,7 +49,7 @@ class TextSummary:
 
     def write(self, out: Path, title: str) -> None:
         """Write `summary.json`, and `curves.png` from the run's log."""
-        with hub.atomic_file(out / "summary.json") as file:
+        with hub.atomic_file(out / SUMMARY) as file:
             text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
             file.write(text.encode() + b"\n")
         with hub.atomic_file(out / "curves.png") as file:
@@ -64,11 +67,15 @@ class TextSummary:
         ]
         if self.skipped_steps:
             lines.append(f"Skipped {self.skipped_steps} steps: loss or gradients were not finite")
+        page = []
+        if (out / REPORT).is_file():
+            page = [f"  {out / REPORT}   all about it on one page, for a browser"]
         return [
             *lines,
             "",
             f"  {out / 'model.safetensors'}   the weights, with the tokenizer",
             f"  {out / 'curves.png'}   loss, perplexity and learning rate",
+            *page,
             "",
             "Next:",
             f"  zoo generate {quoted(out)} --prompt TEXT",

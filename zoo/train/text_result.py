@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import zoo
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.log import Row, read_rows
+from zoo.train.report import REPORT
 from zoo.train.text_report import TextSummary
 
 if TYPE_CHECKING:
@@ -72,6 +73,12 @@ class TextResult:
     def weights(self) -> Path:
         """The file with the kept weights, adapters merged."""
         return self.path / RUN_WEIGHTS
+
+    @property
+    def report(self) -> Path | None:
+        """The page about the run, or None where it was not wanted."""
+        page = self.path / REPORT
+        return page if page.is_file() else None
 
     @property
     def log(self) -> list[Row]:

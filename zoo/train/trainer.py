@@ -70,7 +70,10 @@ class Trainer:
     step_weight: int = field(default=0, init=False)  # samples or tokens of the latest step
 
     def __post_init__(self) -> None:
-        self.optimizer = self.task.make_optimizer()
+        self.ranks = self.task.ranks
+        self.ranks.start(self.model)
+        sharded = self.config.shard_optimizer == "on"
+        self.optimizer = self.ranks.optimizer(self.task.make_optimizer(), sharded)
         self.checkpoints = Checkpoints(self.out / "last")
         steps_per_epoch = -(-len(self.task.batch_weights) // self.config.accumulation)
         self.total_steps = steps_per_epoch * self.config.epochs
@@ -80,11 +83,10 @@ class Trainer:
         self.average: WeightAverage | None = None
         if self.config.average != "none":
             self.average = WeightAverage(self.model, self.config.average, self.config.ema_decay)
-        self._told: list[Callback] = [
-            LogCallback(self.out / "metrics.jsonl"),
-            Terminal(self.show_progress),
-            *self.callbacks,
-        ]
+        self._told: list[Callback] = []
+        if self.ranks.rank == 0:
+            log, terminal = LogCallback(self.out / "metrics.jsonl"), Terminal(self.show_progress)
+            self._told = [log, terminal, *self.callbacks]
 
     @property
     def model(self) -> Module:
@@ -101,7 +103,10 @@ class Trainer:
         self.progress = Progress.from_dict(checkpoint.state["progress"])
         if self.average is not None:
             self.average.load(checkpoint.tensors("average"), self.progress.averaged)
-        engine.set_rng_state(checkpoint.state["rng"])
+        rng = checkpoint.state["rng"]
+        self.ranks.set_rng_state(
+            checkpoint.state.get("rng_of_ranks", [[rng["seed"], rng["offset"]]])
+        )
 
     def go_on(self, checkpoint: Checkpoint) -> Progress:
         """`restore` a checkpoint, say where it stands, and `fit`.
@@ -131,7 +136,7 @@ class Trainer:
         self.task.show_progress = self.show_progress
         started: list[Callback] = []
         try:
-            with StopRequest() as self._stop, self.task:
+            with StopRequest(quiet=self.ranks.rank > 0) as self._stop, self.task:
                 for callback in self._told:
                     started.append(callback)
                     callback.on_start(self)
@@ -152,6 +157,9 @@ class Trainer:
     def _train_epoch(self) -> None:
         p, config = self.progress, self.config
         self.task.start_epoch(p.epoch)
+        self.ranks.watch(
+            self.model, narrow=config.exchange == "bfloat16", synced=self.task.synced_norms
+        )
         self._tell("on_epoch_start")
         batches = self.task.batches(p.epoch, p.batch)
         batch_count = len(self.task.batch_weights)
@@ -173,10 +181,12 @@ class Trainer:
         """One step of the optimizer on the mean loss over all samples of `group`."""
         p, config = self.progress, self.config
         lr = self.scheduler.lr
-        weight = sum(self.task.batch_weights[p.batch : p.batch + len(group)])
+        weights = self.task.batch_weights[p.batch : p.batch + len(group)]
+        weight = sum(weights)
         # A batch that is not finite would spoil the running averages of batch norm as well.
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
-        sums = self.task.backward(group, weight)
+        here = sum(len(range(*self.ranks.part(w).indices(w))) for w in weights)
+        sums = self.ranks.finish(self.task.backward(group, weight), self.task.counted, here)
         norm = math.nan
         if sums.finite:
             longest = config.clip_norm or math.inf
@@ -224,9 +234,10 @@ class Trainer:
         if config.patience and p.stale >= config.patience:
             self.end_early(f"no improvement for {p.stale} epochs")
         self._tell("on_epoch", self._epoch_row(found, improved))
+        p.ended = self.ranks.same(p.ended)  # those who are told may have ended it
         p.next_epoch()
-        over = p.epoch == config.epochs or p.ended
-        if over or time.perf_counter() - self._saved > _SAVE_SECONDS:
+        over = p.epoch == config.epochs or p.ended != ""
+        if self.ranks.any(over or time.perf_counter() - self._saved > _SAVE_SECONDS):
             self._save()
 
     def _validate(self) -> tuple[Evaluation, bool]:
@@ -245,7 +256,7 @@ class Trainer:
             improved = best.beats(p.best)
             if improved:
                 p.best = best
-                self._unsaved_best = full_state(self.model)
+                self._unsaved_best = full_state(self.model) if self.ranks.rank == 0 else None
         return found, improved
 
     def _save_best(self) -> None:
@@ -270,7 +281,9 @@ class Trainer:
             **self.task.train_metrics(p.sums(), seen),
             **found.metrics,
             "best": improved,
-            f"{self.task.unit}_per_second": done / p.epoch_seconds if p.epoch_seconds else 0.0,
+            f"{self.task.counted_in(p.epoch)}_per_second": (
+                done / p.epoch_seconds if p.epoch_seconds else 0.0
+            ),
             "seconds": time.perf_counter() - self._started,
         }
 
@@ -281,7 +294,11 @@ class Trainer:
         self._save_best()  # first: a checkpoint that knows of them must find them
         self._tell("on_save")
         optimizer = self.optimizer.state_dict()
-        state = {
+        rng_of_ranks = self.ranks.rng_states()
+        if self.ranks.rank:  # rank 0 writes
+            self._saved = time.perf_counter()
+            return
+        state: dict[str, Any] = {
             "origin": self.origin,
             "config": self.config.to_dict(),
             "progress": asdict(p),
@@ -289,6 +306,8 @@ class Trainer:
             "optimizer": {k: v for k, v in optimizer.items() if k != "state"},
             "scheduler": self.scheduler.state_dict(),
         }
+        if self.ranks.size > 1:
+            state["rng_of_ranks"] = rng_of_ranks
         tensors = {f"model/{name}": t for name, t in self.task.tensors().items()}
         for name, slots in optimizer["state"].items():
             tensors |= {f"optimizer/{name}/{slot}": t for slot, t in slots.items()}
@@ -304,7 +323,7 @@ class Trainer:
             getattr(callback, event)(self, *facts)
 
     def _stop_if_asked(self) -> None:
-        if self._stop.requested:
+        if self.ranks.any(self._stop.requested):
             self._save()
             raise Interrupted(
                 f"stopped in epoch {self.progress.epoch + 1} of {self.config.epochs}, after step "
@@ -313,7 +332,7 @@ class Trainer:
             )
 
     def _halt_if_asked(self) -> None:
-        if self._stop.requested:
+        if self.ranks.any(self._stop.requested):
             raise _Halt
 
     def _diverged(self, lr: float) -> TrainingDiverged:

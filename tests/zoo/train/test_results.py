@@ -172,6 +172,6 @@ def test_a_run_on_text_is_its_figures_and_its_model(tmp_path: Path, monkeypatch)
         run.generate("the quick", max_tokens=3)
     )
     assert run.evaluate(book).perplexity > 1
-    assert run.weights.is_file()
+    assert run.weights.is_file() and run.report == run.path / "report.html"
     assert run.sample_after and f"{run.val_perplexity:.2f}, epoch" in repr(run)
     assert run.export("safetensors", tmp_path / "w.safetensors").path.is_file()

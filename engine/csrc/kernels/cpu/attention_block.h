@@ -103,21 +103,9 @@ ZOO_INLINE void apply_mask(const Attention& a, int64_t b, int64_t h, int64_t que
 // e^x for x that is not positive, or NaN: exp_of without what only large results need.
 ZOO_INLINE Vector<float> exp_below(Vector<float> x) {
   using V = Vector<float>;
-  using I = Vector<int32_t>;
-  constexpr float kSmallest = -87.336544f, kRound = 12582912.0f;  // 1.5 * 2^23
-  const V bounded = x < kSmallest ? V{} + kSmallest : x;
-  const V shifted = bounded * 1.44269504088896341f + kRound;
-  const V n = shifted - kRound;
-  const V r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
-  V p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
-  // The rounded integer stands in the low bits of `shifted`.
-  const V scale = std::bit_cast<V>((std::bit_cast<I>(shifted) << 23) + 0x3f800000);
-  return x < kSmallest ? V{} : p * scale;
+  constexpr float kSmallest = -87.336544f;
+  const auto [r, n] = reduce_exp(x < kSmallest ? V{} + kSmallest : x);
+  return x < kSmallest ? V{} : exp_of_reduced(r) * power_of_2<V>(n);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Comparisons, predicates and selection: kernels that read or write bool.
-#include "kernels/cpu/loop.h"
-#include "kernels/cpu/pointwise_math.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/pointwise.h"
 
 // isnan is written x != x in the table.
@@ -12,48 +11,31 @@ namespace {
 template <class T>
 ZOO_INLINE T load(const char* p) { return *reinterpret_cast<const T*>(p); }
 
-template <class T, class F>
-ZOO_INLINE void compare_loop(const LoopPlan& plan, F f) {
-  using C = ComputeType<T>;
-  run_loop(plan, [f](char* const* data, const int64_t* strides, int64_t n) {
-    if (strides[0] == 1 && strides[1] == sizeof(T) && strides[2] == sizeof(T)) {
-      bool* __restrict out = reinterpret_cast<bool*>(data[0]);
-      const T* a = reinterpret_cast<const T*>(data[1]);
-      const T* b = reinterpret_cast<const T*>(data[2]);
-      for (int64_t i = 0; i < n; ++i) out[i] = f(C(a[i]), C(b[i]));
-      return;
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      *reinterpret_cast<bool*>(data[0] + i * strides[0]) =
-          f(C(load<T>(data[1] + i * strides[1])), C(load<T>(data[2] + i * strides[2])));
-    }
-  });
-}
-
-template <class T, class F>
-ZOO_INLINE void predicate_loop(const LoopPlan& plan, F f) {
-  using C = ComputeType<T>;
-  run_loop(plan, [f](char* const* data, const int64_t* strides, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      *reinterpret_cast<bool*>(data[0] + i * strides[0]) =
-          f(C(load<T>(data[1] + i * strides[1])));
-    }
-  });
-}
-
-#define ZOO_COMPARE(name, expression, doc)                                        \
-  void name##_cpu(const LoopPlan& plan, DType dtype) {                            \
-    visit_dtype(dtype, [&]<class T>() {                                           \
-      using C = ComputeType<T>;                                                   \
-      compare_loop<T>(plan, [](C a, C b) -> bool { return expression; });         \
-    });                                                                           \
+#define ZOO_COMPARE(name, expression, doc)                                              \
+  template <class C>                                                                    \
+  void name##_row(bool* __restrict out, const C* const* in, int64_t n, double, double) { \
+    for (int64_t i = 0; i < n; ++i) {                                                   \
+      const C a = in[0][i], b = in[1][i];                                               \
+      out[i] = expression;                                                              \
+    }                                                                                   \
+  }                                                                                     \
+  void name##_cpu(const LoopPlan& plan, DType dtype) {                                  \
+    visit_dtype(dtype, [&]<class T>() {                                                 \
+      run_rows<bool, T, 2>(plan, &name##_row<ComputeType<T>>);                          \
+    });                                                                                 \
   }
-#define ZOO_PREDICATE(name, expression, doc)                                      \
-  void name##_cpu(const LoopPlan& plan, DType dtype, double, double) {            \
-    visit_dtype(dtype, [&]<class T>() {                                           \
-      using C = ComputeType<T>;                                                   \
-      predicate_loop<T>(plan, [](C x) -> bool { return expression; });            \
-    });                                                                           \
+#define ZOO_PREDICATE(name, expression, doc)                                            \
+  template <class C>                                                                    \
+  void name##_row(bool* __restrict out, const C* const* in, int64_t n, double, double) { \
+    for (int64_t i = 0; i < n; ++i) {                                                   \
+      const C x = in[0][i];                                                             \
+      out[i] = expression;                                                              \
+    }                                                                                   \
+  }                                                                                     \
+  void name##_cpu(const LoopPlan& plan, DType dtype, double, double) {                  \
+    visit_dtype(dtype, [&]<class T>() {                                                 \
+      run_rows<bool, T, 1>(plan, &name##_row<ComputeType<T>>);                          \
+    });                                                                                 \
   }
 #include "ops/pointwise.def"
 

@@ -123,6 +123,7 @@ ZOO_INLINE void gather_pixel(const Gather& g, const T* x, const PixelCursor& at,
 template <class T>
 struct GatheredRows {
   static constexpr Order kOrder = Order::kRows;
+  static constexpr bool kPacks = true;
   Gather g;
   const T* x;  // at the group's first channel
 
@@ -152,6 +153,7 @@ struct WeightPanels {
   Gather g;
   const T* weight;  // at the group's first channels
   int64_t row_stride, column_stride, depth_stride, result_stride;
+  const T* packed = nullptr;
 
   void pack(T* to, int64_t column, int64_t columns, int64_t p, int64_t depth) const {
     while (depth > 0) {

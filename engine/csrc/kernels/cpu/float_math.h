@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/cpu/inline.h"
 
@@ -16,36 +17,49 @@ namespace {
 
 constexpr float kLn2Upper = 0.693359375f, kLn2Lower = -2.12194440e-4f;
 
+// float, or a vector of them, and the integers of the same size.
+template <class V>
+using BitsOf = std::conditional_t<std::is_same_v<V, float>, int32_t, decltype(V{} < V{})>;
+
 // x = n ln 2 + r with |r| <= ln 2 / 2, for |x| < 1e6.
+template <class V>
 struct ExpReduction {
-  float r;
-  int32_t n;
+  V r;
+  BitsOf<V> n;
 };
-ZOO_INLINE ExpReduction reduce_exp(float x) {
+template <class V>
+ZOO_INLINE ExpReduction<V> reduce_exp(V x) {
   const float magic = 12582912.0f;  // 1.5 * 2^23: adding it leaves the rounded integer below
-  const float shifted = x * 1.44269504088896341f + magic;
-  const float n = shifted - magic;
-  const float r = (x - n * kLn2Upper) - n * kLn2Lower;
-  return {r, std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(magic)};
+  const V shifted = x * 1.44269504088896341f + magic;
+  const V n = shifted - magic;
+  const V r = (x - n * kLn2Upper) - n * kLn2Lower;
+  return {r, std::bit_cast<BitsOf<V>>(shifted) - std::bit_cast<int32_t>(magic)};
+}
+
+// e^r for |r| <= ln 2 / 2 (coefficients as in S. Moshier's Cephes library).
+template <class V>
+ZOO_INLINE V exp_of_reduced(V r) {
+  V p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  return p * (r * r) + r + 1.0f;
 }
 
 // 2^n, for -126 <= n <= 127.
-ZOO_INLINE float power_of_2(int32_t n) { return std::bit_cast<float>((n + 127) << 23); }
+template <class V = float>
+ZOO_INLINE V power_of_2(BitsOf<V> n) {
+  return std::bit_cast<V>((n + 127) << 23);
+}
 
 // e^r times 2^n in two factors, so that subnormal results come out right.
 ZOO_INLINE float exp_approximation(float x) {
   float c = x > 89.0f ? 89.0f : x;
   c = c < -104.0f ? -104.0f : c;
   const auto [r, n] = reduce_exp(c);
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
   const int32_t half = n >> 1;
-  return x != x ? x : p * power_of_2(half) * power_of_2(n - half);
+  return x != x ? x : exp_of_reduced(r) * power_of_2(half) * power_of_2(n - half);
 }
 
 // e^x - 1 = 2^n (e^r - 1) + (2^n - 1), halved on the way so that 2^128 does not overflow.

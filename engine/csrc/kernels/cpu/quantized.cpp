@@ -25,43 +25,36 @@ ZOO_INLINE Vector<int32_t> widen(const int8_t* p) {
 #endif
 }
 
+ZOO_INLINE V weights_at(const int8_t* p) { return __builtin_convertvector(widen(p), V); }
+ZOO_INLINE float weight_at(const int8_t* p) { return static_cast<float>(*p); }
+// bfloat16 is the upper half of a float.
+ZOO_INLINE V weights_at(const uint16_t* p) {
+  const auto narrow = load<VectorN<uint16_t, kL>>(p);
+  return std::bit_cast<V>(__builtin_convertvector(narrow, Vector<uint32_t>) << 16);
+}
+ZOO_INLINE float weight_at(const uint16_t* p) {
+  return std::bit_cast<float>(static_cast<uint32_t>(*p) << 16);
+}
+
 // Each kind: decode(row, p, out) makes kStep weights, from p on, as kStep / kL vectors.
-struct BF16Rows {
+// One code a weight: bfloat16, or int8 with a scale for each row.
+template <class Code>
+struct CodeRows {
   static constexpr int64_t kStep = kL;
-  const uint16_t* codes;
+  const Code* codes;
+  const float* scales;  // null for bfloat16
   int64_t width;
 
-  explicit BF16Rows(const QuantizedMatrix& m)
-      : codes(static_cast<const uint16_t*>(m.codes)), width(m.width) {}
-  ZOO_INLINE void decode(int64_t row, int64_t p, V* out) const {
-    const auto narrow = load<VectorN<uint16_t, kL>>(codes + row * width + p);
-    out[0] = std::bit_cast<V>(__builtin_convertvector(narrow, Vector<uint32_t>) << 16);
-  }
-  ZOO_INLINE float at(int64_t row, int64_t p) const {
-    return std::bit_cast<float>(static_cast<uint32_t>(codes[row * width + p]) << 16);
-  }
-  ZOO_INLINE float scale(int64_t) const { return 1.0f; }
-  ZOO_INLINE const void* address(int64_t row, int64_t p) const { return codes + row * width + p; }
-};
-
-struct Int8Rows {
-  static constexpr int64_t kStep = kL;
-  const int8_t* codes;
-  const float* scales;
-  int64_t width;
-
-  explicit Int8Rows(const QuantizedMatrix& m)
-      : codes(static_cast<const int8_t*>(m.codes)),
+  explicit CodeRows(const QuantizedMatrix& m)
+      : codes(static_cast<const Code*>(m.codes)),
         scales(static_cast<const float*>(m.scales)),
         width(m.width) {}
-  ZOO_INLINE void decode(int64_t row, int64_t p, V* out) const {
-    out[0] = __builtin_convertvector(widen(codes + row * width + p), V);
+  ZOO_INLINE const Code* address(int64_t row, int64_t p) const { return codes + row * width + p; }
+  ZOO_INLINE void decode(int64_t row, int64_t p, V* out) const { out[0] = weights_at(address(row, p)); }
+  ZOO_INLINE float at(int64_t row, int64_t p) const { return weight_at(address(row, p)); }
+  ZOO_INLINE float scale(int64_t row) const {
+    return std::is_same_v<Code, int8_t> ? scales[row] : 1.0f;
   }
-  ZOO_INLINE float at(int64_t row, int64_t p) const {
-    return static_cast<float>(codes[row * width + p]);
-  }
-  ZOO_INLINE float scale(int64_t row) const { return scales[row]; }
-  ZOO_INLINE const void* address(int64_t row, int64_t p) const { return codes + row * width + p; }
 };
 
 struct Int4Rows {
@@ -107,8 +100,8 @@ struct Int4Rows {
 template <class F>
 ZOO_INLINE void by_kind(const QuantizedMatrix& m, F&& body) {
   switch (m.kind) {
-    case QuantizedMatrix::Kind::kBF16: return body(BF16Rows(m));
-    case QuantizedMatrix::Kind::kInt8: return body(Int8Rows(m));
+    case QuantizedMatrix::Kind::kBF16: return body(CodeRows<uint16_t>(m));
+    case QuantizedMatrix::Kind::kInt8: return body(CodeRows<int8_t>(m));
     case QuantizedMatrix::Kind::kInt4: return body(Int4Rows(m));
   }
 }

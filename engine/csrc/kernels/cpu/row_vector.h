@@ -10,8 +10,7 @@
 
 #include "core/dispatch.h"
 #include "core/dtype.h"
-#include "kernels/cpu/inline.h"
-
+#include "kernels/cpu/float_math.h"
 
 namespace zoo {
 namespace {
@@ -134,31 +133,19 @@ ZOO_INLINE Vector<double> exp_of(Vector<double> x) {
   for (int i = 0; i < kLanes<double>; ++i) x[i] = __builtin_exp(x[i]);
   return x;
 }
-// e^x = 2^n e^r with |r| <= ln(2)/2 and a polynomial in r (its coefficients: Cephes' expf); within
-// 2 units in the last place. Results below the smallest normal number become 0.
+// Within 2 units in the last place. Results below the smallest normal number become 0.
 ZOO_INLINE Vector<float> exp_of(Vector<float> x) {
   using V = Vector<float>;
-  using I = Vector<int32_t>;
   constexpr float kLargest = 88.722839f, kSmallest = -87.336544f;
   V bounded = x > kLargest ? V{} + kLargest : x;
   bounded = x < kSmallest ? V{} + kSmallest : bounded;
-  // Adding and taking away 1.5 * 2^23 rounds to the nearest integer.
-  constexpr float kRound = 12582912.0f;
-  const V n = (bounded * 1.44269504088896341f + kRound) - kRound;
-  const V r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
-  V p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
+  const auto [r, n] = reduce_exp(bounded);
   // n reaches 128 at the top of the range: 2^n is applied as 2^(n/2) twice.
-  const I whole = __builtin_convertvector(n, I);
-  const I half = whole >> 1;
-  p = p * std::bit_cast<V>((half + 127) << 23) * std::bit_cast<V>((whole - half + 127) << 23);
-  p = x > kLargest ? V{} + std::numeric_limits<float>::infinity() : p;
-  p = x < kSmallest ? V{} : p;
-  return x != x ? x : p;
+  const auto half = n >> 1;
+  V y = exp_of_reduced(r) * power_of_2<V>(half) * power_of_2<V>(n - half);
+  y = x > kLargest ? V{} + std::numeric_limits<float>::infinity() : y;
+  y = x < kSmallest ? V{} : y;
+  return x != x ? x : y;
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 #include <string_view>
 
 #include "kernels/cpu/domain.h"
-#include "kernels/cpu/loop.h"
-#include "kernels/cpu/pointwise_math.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/pointwise.h"
 
 namespace zoo {
@@ -20,116 +19,55 @@ constexpr bool is_trigonometric(std::string_view expression) {
   return false;
 }
 
-// Calls body(begin, end, compute) over [0, n) where x(i) is the float argument of element i and
-// `compute` has the type in which f is accurate there: double for the blocks of a row with
-// kTrigonometric in which an argument is beyond the limit.
-template <bool kTrigonometric, class C, class X, class Body>
-ZOO_INLINE void in_accurate_type(int64_t n, X x, Body body) {
+// out[i] = f(x[i], others[i]...) for i < n, in C; in double where a row with kTrigonometric has an
+// argument x beyond the limit in the block.
+template <bool kTrigonometric, class C, class F, class... Other>
+ZOO_INLINE void in_accurate_type(C* out, int64_t n, F f, const C* x, const Other*... others) {
+  // No restrict: an in-place operation has out on x, element by element.
+  const auto run = [=]<class A>(A, int64_t begin, int64_t end) ZOO_ALWAYS {
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; ++i) {
+      out[i] = static_cast<C>(f(static_cast<A>(x[i]), static_cast<A>(others[i])...));
+    }
+  };
   if constexpr (kTrigonometric && std::is_same_v<C, float>) {
-    constexpr int64_t kBlock = 256;
-    for (int64_t begin = 0; begin < n; begin += kBlock) {
-      const int64_t end = std::min(n, begin + kBlock);
+    for (int64_t begin = 0; begin < n; begin += kRowBlock) {
+      const int64_t end = std::min(n, begin + kRowBlock);
       int beyond = 0;
-      for (int64_t i = begin; i < end; ++i) beyond |= std::fabs(x(i)) > kTrigonometryLimit;
-      if (beyond) {
-        body(begin, end, double{});
-      } else {
-        body(begin, end, float{});
-      }
+      for (int64_t i = begin; i < end; ++i) beyond |= std::fabs(x[i]) > kTrigonometryLimit;
+      beyond ? run(double{}, begin, end) : run(float{}, begin, end);
     }
   } else {
-    body(int64_t{0}, n, C{});
+    run(C{}, int64_t{0}, n);
   }
 }
 
-// f takes and gives a number of any floating type.
-template <class T, bool kTrigonometric, class F>
-ZOO_INLINE void unary_loop(const LoopPlan& plan, F f) {
-  using C = ComputeType<T>;
-  run_loop(plan, [f](char* const* data, const int64_t* strides, int64_t n) {
-    if (strides[0] == sizeof(T) && strides[1] == sizeof(T)) {
-      // No restrict: an in-place operation has both on one array, element by element.
-      T* out = reinterpret_cast<T*>(data[0]);
-      const T* x = reinterpret_cast<const T*>(data[1]);
-      in_accurate_type<kTrigonometric, C>(
-          n, [x](int64_t i) { return static_cast<C>(x[i]); },
-          [=](int64_t begin, int64_t end, auto compute) {
-            using A = decltype(compute);
-#pragma GCC ivdep
-            for (int64_t i = begin; i < end; ++i) {
-              out[i] = static_cast<T>(static_cast<C>(f(static_cast<A>(static_cast<C>(x[i])))));
-            }
-          });
-      return;
-    }
-    const auto at = [&](int64_t i) {
-      return static_cast<C>(*reinterpret_cast<const T*>(data[1] + i * strides[1]));
-    };
-    in_accurate_type<kTrigonometric, C>(n, at, [&](int64_t begin, int64_t end, auto compute) {
-      using A = decltype(compute);
-      for (int64_t i = begin; i < end; ++i) {
-        *reinterpret_cast<T*>(data[0] + i * strides[0]) =
-            static_cast<T>(static_cast<C>(f(static_cast<A>(at(i)))));
-      }
-    });
-  });
-}
-
-template <class T, bool kTrigonometric, class F>
-ZOO_INLINE void unary_grad_loop(const LoopPlan& plan, F f) {
-  using C = ComputeType<T>;
-  run_loop(plan, [f](char* const* data, const int64_t* strides, int64_t n) {
-    const bool dense = strides[0] == sizeof(T) && strides[1] == sizeof(T) &&
-                       strides[2] == sizeof(T) && strides[3] == sizeof(T);
-    if (dense) {
-      T* out = reinterpret_cast<T*>(data[0]);
-      const T* x = reinterpret_cast<const T*>(data[1]);
-      const T* y = reinterpret_cast<const T*>(data[2]);
-      const T* g = reinterpret_cast<const T*>(data[3]);
-      in_accurate_type<kTrigonometric, C>(
-          n, [x](int64_t i) { return static_cast<C>(x[i]); },
-          [=](int64_t begin, int64_t end, auto compute) {
-            using A = decltype(compute);
-            const auto as = [](T v) ZOO_ALWAYS { return static_cast<A>(static_cast<C>(v)); };
-#pragma GCC ivdep
-            for (int64_t i = begin; i < end; ++i) {
-              out[i] = static_cast<T>(static_cast<C>(f(as(x[i]), as(y[i]), as(g[i]))));
-            }
-          });
-      return;
-    }
-    const auto at = [&](int o, int64_t i) {
-      return static_cast<C>(*reinterpret_cast<const T*>(data[o] + i * strides[o]));
-    };
-    in_accurate_type<kTrigonometric, C>(
-        n, [&](int64_t i) { return at(1, i); },
-        [&](int64_t begin, int64_t end, auto compute) {
-          using A = decltype(compute);
-          for (int64_t i = begin; i < end; ++i) {
-            *reinterpret_cast<T*>(data[0] + i * strides[0]) = static_cast<T>(static_cast<C>(
-                f(static_cast<A>(at(1, i)), static_cast<A>(at(2, i)), static_cast<A>(at(3, i)))));
-          }
-        });
-  });
-}
-
-#define ZOO_UNARY(name, forward, gradient, saves, domain, doc)                               \
-  void name##_cpu(const LoopPlan& plan, DType dtype, double p, double q) {                   \
-    visit_domain<domain>(dtype, [&]<class T>() {                                             \
-      unary_loop<T, is_trigonometric(#forward)>(plan, [p, q]<class C>(C value) ZOO_ALWAYS {  \
-        const Num<C> x{value};                                                               \
-        return (forward).v;                                                                  \
-      });                                                                                    \
-    });                                                                                      \
-  }                                                                                          \
-  void name##_grad_cpu(const LoopPlan& plan, DType dtype, double p, double q) {              \
-    visit_floating(dtype, [&]<class T>() {                                                   \
-      unary_grad_loop<T, is_trigonometric(#gradient)>(                                       \
-          plan, [p, q]<class C>(C x_value, C y_value, C g_value) ZOO_ALWAYS {                \
-            [[maybe_unused]] const Num<C> x{x_value}, y{y_value}, g{g_value};                \
-            return (gradient).v;                                                             \
-          });                                                                                \
-    });                                                                                      \
+#define ZOO_UNARY(name, forward, gradient, saves, domain, doc)                                  \
+  template <class C>                                                                            \
+  void name##_row(C* out, const C* const* in, int64_t n, double p, double q) {                  \
+    in_accurate_type<is_trigonometric(#forward)>(                                               \
+        out, n, [p, q]<class A>(A value) ZOO_ALWAYS {                                           \
+          const Num<A> x{value};                                                                \
+          return (forward).v;                                                                   \
+        }, in[0]);                                                                              \
+  }                                                                                             \
+  template <class C>                                                                            \
+  void name##_grad_row(C* out, const C* const* in, int64_t n, double p, double q) {             \
+    in_accurate_type<is_trigonometric(#gradient)>(                                              \
+        out, n, [p, q]<class A>(A x_value, A y_value, A g_value) ZOO_ALWAYS {                   \
+          [[maybe_unused]] const Num<A> x{x_value}, y{y_value}, g{g_value};                     \
+          return (gradient).v;                                                                  \
+        }, in[0], in[1], in[2]);                                                                \
+  }                                                                                             \
+  void name##_cpu(const LoopPlan& plan, DType dtype, double p, double q) {                      \
+    visit_domain<domain>(dtype, [&]<class T>() {                                                \
+      run_rows<T, T, 1>(plan, &name##_row<ComputeType<T>>, p, q);                               \
+    });                                                                                         \
+  }                                                                                             \
+  void name##_grad_cpu(const LoopPlan& plan, DType dtype, double p, double q) {                 \
+    visit_floating(dtype, [&]<class T>() {                                                      \
+      run_rows<T, T, 3>(plan, &name##_grad_row<ComputeType<T>>, p, q);                          \
+    });                                                                                         \
   }
 #define ZOO_UNARY_PARAM ZOO_UNARY
 #include "ops/pointwise.def"
