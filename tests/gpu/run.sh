@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All that needs a GPU, in under 6 minutes, and one table last: build, the op specs, whole models
-# beside the CPU, a short fine-tune, times.
+# beside the CPU, a short training run, times.
 #
 #   tests/gpu/run.sh [FOLDER]       # logs go to FOLDER; default: a new one in the temporary folder
 #
@@ -88,11 +88,7 @@ print(f'{len(rows)} findings; not found: {wrong or \"none\"}')
 "
 }
 
-finetune() {
-  "$python" -m cli.main finetune resnet20 --data demo --device cuda --epochs 2 --out "$logs/run"
-}
-
-export -f build findings finetune
+export -f build findings
 export python capability logs PYTHONPATH=.
 
 # Without a build there is nothing to run; every later step runs whatever became of the others.
@@ -104,7 +100,7 @@ if step "build" 200 bash -euo pipefail -c build; then
     --ignore tests/gpu/device/test_models.py || true
   step "models beside the CPU" 30 "$python" -m pytest -q -m cuda tests/gpu/device/test_models.py ||
     true
-  step "fine-tune" 40 bash -euo pipefail -c finetune || true
+  step "short training" 40 "$python" -m tests.gpu.finetune || true
   step "times" 90 "$python" -m tests.gpu.bench --quick || true
 fi
 

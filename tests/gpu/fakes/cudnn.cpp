@@ -56,8 +56,8 @@ void sum_up(const Tensor4& x, const Filter& w, const Convolution& conv, const Te
   std::vector<double> sums(static_cast<size_t>(size));
   walk(x, w, conv, y, [&](int64_t px, int64_t pw, int64_t py) {
     const auto [a, b, c] = pick(px, pw, py);
-    sums[static_cast<size_t>(c)] +=
-        static_cast<double>(fakes::read<T>(left, a)) * static_cast<double>(fakes::read<T>(right, b));
+    sums[static_cast<size_t>(c)] += static_cast<double>(fakes::read<T>(left, a)) *
+                                    static_cast<double>(fakes::read<T>(right, b));
   });
   for (int64_t i = 0; i < size; ++i) {
     fakes::write<T>(to, i, static_cast<T>(sums[static_cast<size_t>(i)]));
