@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SHOWN = 12  # mistakes of each kind shown as pictures
 _MOST_ROWS = 40  # labels before the rest is folded away
 _PRECISION = sections.Score(
-    "F1 of training, mean average precision of validation", "train_f1", "val_map", percent,
+    "F1, mean average precision", "train_f1", "val_map", percent,
     (None, 1.0),
 )  # fmt: skip
 
@@ -131,10 +131,10 @@ def _label_section(classes: Sequence[str], scores: list[LabelScore]) -> Element:
     known.sort(key=lambda pair: (pair[1].average_precision, pair[0]))
     unseen = [name for name, score in zip(classes, scores, strict=True) if not score.pictures]
     head = [
-        "label", "pictures", "average precision", "threshold", "right", "missed", "wrongly given",
+        "label", "pictures", "average precision", "threshold", "missed", "wrong",
         "precision", "", "recall", "", "F1", "",
     ]  # fmt: skip
-    numeric = (1, 2, 3, 4, 5, 6)
+    numeric = (1, 2, 3, 4, 5)
     few = len(known) <= _MOST_ROWS + 5
     shown, folded = (known, []) if few else (known[:_MOST_ROWS], known[_MOST_ROWS:])
     return sections.section(
@@ -167,7 +167,6 @@ def _row(pair: tuple[str, LabelScore]) -> list[Child]:
         str(score.pictures),
         percent(score.average_precision),
         f"{score.threshold:.3f}",
-        str(score.hits),
         str(score.misses),
         str(score.false_alarms),
     ]

@@ -48,6 +48,7 @@ th,td{padding:.22rem .7rem .22rem 0;vertical-align:middle}
 tbody tr{border-top:1px solid var(--rule)}
 td.n,th.n{text-align:right}
 td.name,.name{overflow-wrap:anywhere;max-width:22rem}
+td bdi.name{display:inline-block;min-width:4.5rem}
 .range{color:var(--quiet);font-size:.8rem;white-space:nowrap}
 .interval{width:6rem;height:.65rem;vertical-align:middle}
 .interval line{stroke:var(--accent);stroke-width:3;stroke-linecap:round}

@@ -50,11 +50,11 @@ class LabelSummary(RunSummary):
 
     def scores(self) -> list[str]:
         return [
-            f"Validation mean average precision {self.val_map:.2%}, micro F1 "
-            f"{self.val_micro_f1:.2%}, macro F1 {self.val_macro_f1:.2%}, loss {self.val_loss:.4f}, "
+            f"Validation mean average precision {self.val_map:.2%}, loss {self.val_loss:.4f}, "
             f"after epoch {self.best_epoch} of {self.epochs}",
+            f"Micro F1 {self.val_micro_f1:.2%}, macro F1 {self.val_macro_f1:.2%}, at thresholds "
+            "chosen on these pictures",
             *label_table(self.classes, self.labels),
-            "Thresholds are those of the highest F1 on these pictures, which flatters F1 a little",
         ]
 
 

@@ -113,9 +113,9 @@ class LabelsMeasured:
     def lines(self) -> list[str]:
         """The report for people, one string a line."""
         lines = [
-            f"Mean average precision {self.mean_average_precision:.2%}, micro F1 "
-            f"{self.micro_f1:.2%}, macro F1 {self.macro_f1:.2%} over {self.pictures} pictures, "
-            f"loss {self.loss:.4f}",
+            f"Mean average precision {self.mean_average_precision:.2%} over {self.pictures} "
+            f"pictures, loss {self.loss:.4f}",
+            f"Micro F1 {self.micro_f1:.2%}, macro F1 {self.macro_f1:.2%}",
             *label_table(self.classes, self.labels),
         ]
         if self.unknown_classes:
