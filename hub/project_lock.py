@@ -25,6 +25,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ from typing import Any
 from hub.atomic import atomic_file
 from hub.cache import default_cache
 from hub.errors import CacheError, LockError
+from hub.strict_json import strict_json
 
 NAME = "zoo.lock"
 
@@ -52,6 +54,9 @@ class Pin:
     bytes: int
     file: str
     source: str
+
+
+_LOCK_TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,10 @@ class ProjectLock:
             LockError: the file is no lock file of a version that is known here.
         """
         try:
-            table = json.loads(self.path.read_text("utf-8"))
+            table = strict_json(self.path.read_bytes())
         except FileNotFoundError:
             return {}
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise self._unreadable(f"it is no JSON ({error})") from None
         if not isinstance(table, dict) or table.get("version") != 1:
             raise self._unreadable("it has no `version` 1")
@@ -133,9 +138,13 @@ class ProjectLock:
         new_cache = not cache.home.exists()
         key = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
         with contextlib.ExitStack() as stack:
-            # A cache that is only read gives no lock; then the last of two writers wins.
-            with contextlib.suppress(CacheError):
-                stack.enter_context(cache.lock(f"project-{key}"))
+            for _ in range(_LOCK_TRIES):
+                with contextlib.suppress(CacheError):
+                    stack.enter_context(cache.lock(f"project-{key}"))
+                    break
+                # Another process may just have removed the empty folder of locks. A cache that is
+                # only read gives none at all; then the last of two writers wins.
+                time.sleep(0.01)
             yield
         cache.remove_empty_folders(home_too=new_cache)
 
