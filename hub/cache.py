@@ -30,10 +30,11 @@ from typing import Any
 
 from hub.atomic import atomic_file, fsync_folder
 from hub.errors import CacheError, HashMismatch
+from hub.strict_json import strict_json
 
 log = logging.getLogger("hub")
 _LOCK_SECONDS = 3600.0
-_LOCK_TRIES = 1000
+_RACY_NS = 2_000_000_000
 
 
 def cache_home() -> Path:
@@ -116,7 +117,9 @@ class Cache:
     def find(self, digest: str, *, repair: bool = True) -> Path | None:
         """The verified file with this SHA-256, here or in a shared cache, or None.
 
-        A file is hashed once, then again only if its size or time changed.
+        A file is hashed once, then again only if its size or time changed. One that was written
+        less than two seconds ago is not taken on trust yet: its next change could fall into the
+        same tick of the file system's clock.
 
         Args:
             digest: 64 hex digits.
@@ -166,7 +169,7 @@ class Cache:
             if stamp.read_text("ascii") == seen:
                 return digest
         actual = sha256_file(path)
-        if actual == digest:
+        if actual == digest and stat.st_mtime_ns + _RACY_NS < time.time_ns():
             # A read-only cache works too; it is only slower.
             with contextlib.suppress(OSError):
                 stamp.parent.mkdir(exist_ok=True)
@@ -209,11 +212,11 @@ class Cache:
 
     def _records(self) -> dict[str, str]:
         try:
-            records = json.loads(self.lock_file.read_text("utf-8"))["sha256"]
+            records = strict_json(self.lock_file.read_bytes())["sha256"]
             pairs = [(str(key), str(digest)) for key, digest in records.items()]
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CacheError(
                 f"{self.lock_file} is damaged ({error}); it holds the digests first seen. Repair "
                 "it, or delete it to trust the next download again."
@@ -279,14 +282,10 @@ class Cache:
 
 
 def _acquire(lock: Any, path: Path, seconds: float) -> None:
-    # Another process that is done may take the empty folder away between these lines, or while this
-    # one waits; mkdir then calls it missing, or there already. What stays that way is an error.
-    for left in reversed(range(_LOCK_TRIES)):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Another process that is done may take the empty folder away between these two lines, or
+        # while this one waits.
+        with contextlib.suppress(FileNotFoundError):
             lock.acquire(timeout=seconds)
             return
-        except (FileNotFoundError, FileExistsError):
-            if left == 0:
-                raise
-            time.sleep(0.001)
