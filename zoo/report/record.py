@@ -64,8 +64,8 @@ class Record:
             weights={k: json.loads(v) for k, v in metadata.items() if k != "format"},
             summary=json.loads(summary.read_text("utf-8")),
             rows=read_rows(folder / "metrics.jsonl"),
-            config=TrainConfig.from_dict(checkpoint.state["config"]),
-            origin=checkpoint.state["origin"],
+            config=checkpoint.settings(TrainConfig),
+            origin=checkpoint.origin("model", "weights", "data", "data_path"),
         )
 
     @property

@@ -84,7 +84,7 @@ class LoopConfig:
         least=1,
         free=True,
     )
-    threads: int = setting(0, "CPU threads; 0: one for each CPU", least=0, free=True)
+    threads: int = setting(0, "CPU threads; 0: one for each CPU", least=0, most=1024, free=True)
     device: str = setting("cpu", "where to compute", choices=("cpu",), free=True)
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ from zoo.train.checkpoint import Checkpoint, Checkpoints
 from zoo.train.errors import DataChanged, SettingsConflict
 from zoo.train.loop_config import agreed
 from zoo.train.metrics import peak_memory_bytes
-from zoo.train.out_folder import OutFolder
+from zoo.train.out_folder import OutFolder, alone_in
 from zoo.train.text_config import TextConfig, text_config
 from zoo.train.text_report import TextSummary
 from zoo.train.text_task import TextTask
@@ -153,13 +153,15 @@ def resume_text(
 
     >>> resume_text("run1", Checkpoints(Path("run1/last")).newest())      # doctest: +SKIP
     """
-    folder, origin = Path(run), checkpoint.state["origin"]
-    config = agreed(TextConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
+    folder = Path(run)
+    origin = checkpoint.origin("model", "weights", "data", "data_paths", "model_config", "source")
+    config = agreed(checkpoint.settings(TextConfig), origin, expected or {})
     if config.threads:
         engine.set_num_threads(config.threads)
-    network = _load(origin["model"], "none", config, origin["model_config"])
-    network.tokenizer = Tokenizer.from_dict(origin["tokenizer"], str(checkpoint.path))
-    network.source = origin["source"]
+    with checkpoint.understood():
+        network = _load(origin["model"], "none", config, origin["model_config"])
+        network.tokenizer = Tokenizer.from_dict(origin["tokenizer"], str(checkpoint.path))
+        network.source = origin["source"]
     where: Sources = origin["data_paths"] if data is None else data
     corpus, train, val = _data(where, network.tokenizer, config, show_progress)
     if corpus.fingerprint != origin["data"]["fingerprint"]:
@@ -170,7 +172,8 @@ def resume_text(
         )
     task = TextTask(network, train, val, config)
     trainer = _trainer(task, config, folder, origin, say, show_progress)
-    trainer.go_on(checkpoint)
+    with alone_in(folder):
+        trainer.go_on(checkpoint)
     return _finish(trainer)
 
 
@@ -295,7 +298,7 @@ def _trainer(
 def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:
     """The newest whole checkpoint of a run, if that run is on text."""
     found = Checkpoints(Path(run) / "last").newest()
-    return found if found and found.state["origin"].get("task") == "text" else None
+    return found if found and found.origin().get("task") == "text" else None
 
 
 def _finish(trainer: Trainer) -> TextSummary:

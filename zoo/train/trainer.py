@@ -9,9 +9,10 @@ is measured is the business of a `Task`; who is told of it, that of callbacks.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import engine
 from engine.optim import Scheduler, clip_grad_norm_
+from zoo.data.errors import DataError
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.average import WeightAverage, full_state, replaced_state
 from zoo.train.callbacks import Callback, LogCallback, Terminal
@@ -92,16 +94,21 @@ class Trainer:
         return self.task.model
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over the state of a checkpoint that the same task and configuration wrote."""
-        self.task.load_tensors(checkpoint.tensors("model"))
-        self.optimizer.load_state_dict(
-            {**checkpoint.state["optimizer"], "state": checkpoint.nested("optimizer")}
-        )
-        self.scheduler.load_state_dict(checkpoint.state["scheduler"])
-        self.progress = Progress.from_dict(checkpoint.state["progress"])
-        if self.average is not None:
-            self.average.load(checkpoint.tensors("average"), self.progress.averaged)
-        engine.set_rng_state(checkpoint.state["rng"])
+        """Take over the state of a checkpoint that the same task and configuration wrote.
+
+        Raises:
+            ForeignCheckpoint: it is of another form; what was taken over by then is of no use.
+        """
+        with checkpoint.understood():
+            self.task.load_tensors(checkpoint.tensors("model"))
+            self.optimizer.load_state_dict(
+                {**checkpoint.state["optimizer"], "state": checkpoint.nested("optimizer")}
+            )
+            self.scheduler.load_state_dict(checkpoint.state["scheduler"])
+            self.progress = Progress.from_dict(checkpoint.state["progress"])
+            if self.average is not None:
+                self.average.load(checkpoint.tensors("average"), self.progress.averaged)
+            engine.set_rng_state(checkpoint.state["rng"])
 
     def go_on(self, checkpoint: Checkpoint) -> Progress:
         """`restore` a checkpoint, say where it stands, and `fit`.
@@ -122,8 +129,11 @@ class Trainer:
 
         Raises:
             Interrupted: SIGINT or SIGTERM came; the state was saved.
-            TrainingDiverged: too many steps in a row were not finite.
+            TrainingDiverged: too many steps in a row were not finite, or no epoch's weights were.
             CannotSave: the disk is full, or the like; the checkpoint before is intact.
+            zoo.data.DataError: what is trained on was deleted, changed or damaged; the state was
+                saved.
+            MemoryError: there is too little; the state was saved.
         """
         p = self.progress
         self._started = time.perf_counter() - p.seconds
@@ -143,6 +153,8 @@ class Trainer:
         finally:
             for callback in reversed(started):
                 callback.on_end(self)
+        if p.best is None:
+            raise self._diverged("the validation loss or a weight was not finite after every epoch")
         return p
 
     def end_early(self, reason: str) -> None:
@@ -151,16 +163,17 @@ class Trainer:
 
     def _train_epoch(self) -> None:
         p, config = self.progress, self.config
-        self.task.start_epoch(p.epoch)
+        with self._saved_on_failure():
+            self.task.start_epoch(p.epoch)
         self._tell("on_epoch_start")
         batches = self.task.batches(p.epoch, p.batch)
         batch_count = len(self.task.batch_weights)
         try:
             while p.batch < batch_count:
                 started = time.perf_counter()
-                group = list(islice(batches, config.accumulation))
-                self._step(group)
-                p.batch += len(group)
+                with self._saved_on_failure():
+                    self._step(list(islice(batches, config.accumulation)))
+                p.batch = min(p.batch + config.accumulation, batch_count)
                 p.train_seconds += time.perf_counter() - started
                 p.epoch_seconds += time.perf_counter() - started
                 if p.step % config.save_every == 0 and p.batch < batch_count:
@@ -176,11 +189,20 @@ class Trainer:
         weight = sum(self.task.batch_weights[p.batch : p.batch + len(group)])
         # A batch that is not finite would spoil the running averages of batch norm as well.
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
-        sums = self.task.backward(group, weight)
+        drawn = engine.get_rng_state()
+        try:
+            sums = self.task.backward(group, weight)
+        except MemoryError:  # as if the step had not begun, so that it can be tried again
+            for buffer, before in buffers:
+                buffer.copy_(before)
+            engine.set_rng_state(drawn)
+            self.optimizer.zero_grad()
+            raise
         norm = math.nan
         if sums.finite:
             longest = config.clip_norm or math.inf
             norm = clip_grad_norm_(self.model.parameters(), longest, error_if_nonfinite=False)
+        culprit = "" if math.isfinite(norm) else self._not_finite(sums.finite)
         p.step += 1
         if math.isfinite(norm):
             self.optimizer.step()
@@ -204,19 +226,34 @@ class Trainer:
             "lr": lr,
             "loss": sums.loss / weight if sums.finite else math.nan,
             "grad_norm": norm,
-            "skipped": not math.isfinite(norm),
+            "skipped": bool(culprit),
+            **({"not_finite": culprit} if culprit else {}),
         }
         self._tell("on_step", row)
         if p.skipped_in_a_row == config.max_bad_steps:
             self._save_best()
-            raise self._diverged(lr)
+            raise self._diverged(
+                f"{culprit} was not finite, and {p.skipped_in_a_row} steps in a row were skipped "
+                f"for such a cause (steps {p.step - p.skipped_in_a_row + 1} to {p.step}, learning "
+                f"rate {lr:.3g})"
+            )
+
+    def _not_finite(self, loss_is_finite: bool) -> str:
+        """What was not finite in a step: the loss, or the first gradient in the model's order."""
+        if not loss_is_finite:
+            return "the loss"
+        for name, parameter in self.model.named_parameters():
+            if parameter.grad is not None and not engine.isfinite(parameter.grad).all():
+                return f"the gradient of {name}"
+        return "the norm of all gradients"
 
     def _finish_epoch(self) -> None:
         """Validate, keep the weights if they are the best so far, save, and move on."""
         p, config = self.progress, self.config
         self._tell("on_validation")
         try:
-            found, improved = self._validate()
+            with self._saved_on_failure():
+                found, improved = self._validate()
         except _Halt:
             self._stop_if_asked()  # here, where the model has its own weights again
             raise
@@ -242,7 +279,8 @@ class Trainer:
             self.task.refresh(self._halt_if_asked)
             found = self.task.evaluate(lambda _: self._halt_if_asked())
             best = Best.of(p.epoch + 1, p.step, found)
-            improved = best.beats(p.best)
+            # The loss alone does not tell: behind a variance that overflowed, all is a finite 0.
+            improved = best.beats(p.best) and _all_finite(self.model)
             if improved:
                 p.best = best
                 self._unsaved_best = full_state(self.model)
@@ -316,12 +354,29 @@ class Trainer:
         if self._stop.requested:
             raise _Halt
 
-    def _diverged(self, lr: float) -> TrainingDiverged:
-        p, last = self.progress, self.checkpoints.newest_path()
+    @contextlib.contextmanager
+    def _saved_on_failure(self) -> Iterator[None]:
+        """Save the state before the block where what the block needs is not to be had, and say so.
+        The block leaves the state as it was until it is done."""
+        try:
+            yield
+        except (DataError, MemoryError) as error:
+            self._save()
+            error.args = (
+                f"{error}\nThe run is saved as it was after step {self.progress.step} of "
+                f"{self.total_steps}. With that mended, type: zoo finetune --resume "
+                f"{quoted(self.out)}",
+            )
+            raise
+
+    def _diverged(self, what: str) -> TrainingDiverged:
         return TrainingDiverged(
-            f"loss or gradients were not finite for {p.skipped_in_a_row} steps in a row "
-            f"(steps {p.step - p.skipped_in_a_row + 1} to {p.step}, learning rate {lr:.3g}), so "
-            "these steps were skipped and the run ends here.\n"
-            f"The last checkpoint is {last}. Start again with a lower rate, for example: "
-            f"--lr {self.config.lr / 10:.3g}"
+            f"{what}; the run ends here.\n"
+            f"The last checkpoint is {self.checkpoints.newest_path()}. Start again with a lower "
+            f"rate, for example: --lr {self.config.lr / 10:.3g}"
         )
+
+
+def _all_finite(model: Module) -> bool:
+    """Whether every number of the model's state is finite."""
+    return all(bool(engine.isfinite(tensor).all()) for tensor in model.state_dict().values())
