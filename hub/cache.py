@@ -34,6 +34,7 @@ from hub.strict_json import strict_json
 
 log = logging.getLogger("hub")
 _LOCK_SECONDS = 3600.0
+_LOCK_TRIES = 1000
 _RACY_NS = 2_000_000_000
 
 
@@ -282,10 +283,14 @@ class Cache:
 
 
 def _acquire(lock: Any, path: Path, seconds: float) -> None:
-    while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Another process that is done may take the empty folder away between these two lines, or
-        # while this one waits.
-        with contextlib.suppress(FileNotFoundError):
+    # Another process that is done may take the empty folder away between these lines, or while this
+    # one waits; mkdir then calls it missing, or there already. What stays that way is an error.
+    for left in reversed(range(_LOCK_TRIES)):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=seconds)
             return
+        except (FileNotFoundError, FileExistsError):
+            if left == 0:
+                raise
+            time.sleep(0.001)

@@ -25,7 +25,6 @@ import hashlib
 import json
 import os
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -54,9 +53,6 @@ class Pin:
     bytes: int
     file: str
     source: str
-
-
-_LOCK_TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -138,13 +134,9 @@ class ProjectLock:
         new_cache = not cache.home.exists()
         key = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
         with contextlib.ExitStack() as stack:
-            for _ in range(_LOCK_TRIES):
-                with contextlib.suppress(CacheError):
-                    stack.enter_context(cache.lock(f"project-{key}"))
-                    break
-                # Another process may just have removed the empty folder of locks. A cache that is
-                # only read gives none at all; then the last of two writers wins.
-                time.sleep(0.01)
+            # A cache that is only read gives no lock; then the last of two writers wins.
+            with contextlib.suppress(CacheError):
+                stack.enter_context(cache.lock(f"project-{key}"))
             yield
         cache.remove_empty_folders(home_too=new_cache)
 
