@@ -172,8 +172,9 @@ class Trainer:
             while p.batch < batch_count:
                 started = time.perf_counter()
                 with self._saved_on_failure():
-                    self._step(list(islice(batches, config.accumulation)))
-                p.batch = min(p.batch + config.accumulation, batch_count)
+                    group = list(islice(batches, config.accumulation))
+                self._step(group)
+                p.batch += len(group)
                 p.train_seconds += time.perf_counter() - started
                 p.epoch_seconds += time.perf_counter() - started
                 if p.step % config.save_every == 0 and p.batch < batch_count:
@@ -190,14 +191,15 @@ class Trainer:
         # A batch that is not finite would spoil the running averages of batch norm as well.
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
         drawn = engine.get_rng_state()
-        try:
-            sums = self.task.backward(group, weight)
-        except MemoryError:  # as if the step had not begun, so that it can be tried again
-            for buffer, before in buffers:
-                buffer.copy_(before)
-            engine.set_rng_state(drawn)
-            self.optimizer.zero_grad()
-            raise
+        with self._saved_on_failure():
+            try:
+                sums = self.task.backward(group, weight)
+            except MemoryError:  # as if the step had not begun, so that it can be tried again
+                for buffer, before in buffers:
+                    buffer.copy_(before)
+                engine.set_rng_state(drawn)
+                self.optimizer.zero_grad()
+                raise
         norm = math.nan
         if sums.finite:
             longest = config.clip_norm or math.inf
@@ -356,8 +358,8 @@ class Trainer:
 
     @contextlib.contextmanager
     def _saved_on_failure(self) -> Iterator[None]:
-        """Save the state before the block where what the block needs is not to be had, and say so.
-        The block leaves the state as it was until it is done."""
+        """Save the state where what the block needs is not to be had, and say so. A block that
+        fails must leave the state as it was before."""
         try:
             yield
         except (DataError, MemoryError) as error:
