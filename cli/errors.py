@@ -28,8 +28,15 @@ class MissingExtra(Exception):
         )
 
 
-def report(error: BaseException) -> int:
-    """Say on the error stream what went wrong, and return the exit code for it.
+def exit_code(error: BaseException) -> int:
+    """The exit code for an error, which nobody is told of."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else EXIT_FAILURE
+    return _advice(error)[1]
+
+
+def report(error: BaseException, prefix: str = "") -> int:
+    """Say on the error stream what went wrong, after `prefix`, and return the exit code for it.
 
     Raises:
         BaseException: `error` itself, where it is a request to exit.
@@ -43,7 +50,7 @@ def report(error: BaseException) -> int:
         return EXIT_FAILURE
     text, code = _advice(error)
     sys.stdout.flush()
-    print(f"zoo: {text}", file=sys.stderr)
+    print(f"zoo: {prefix}{text}", file=sys.stderr, flush=True)
     return code
 
 
@@ -84,6 +91,7 @@ _OWN = (
     ("zoo.errors", "UnknownModelError", EXIT_USAGE),
     ("zoo.errors", "LoadError", EXIT_FAILURE),
     ("zoo.errors", "ExportError", EXIT_FAILURE),
+    ("engine.distributed.errors", "DistributedError", EXIT_FAILURE),
     ("hub.errors", "UnknownCard", EXIT_USAGE),
     ("hub.errors", "SourceError", EXIT_USAGE),
     ("hub.errors", "HubError", EXIT_FAILURE),

@@ -25,12 +25,15 @@ COMMANDS = {
     "download": "download weights into the cache",
     "verify": "hash weights again and compare",
     "cache": "list, check and remove downloaded weights",
+    "demo": "open a page to try models on pictures and text",
+    "bench": "measure this machine beside the published figures",
+    "doctor": "say what is wrong with this installation",
     "completion": "print a completion script for a shell",
 }
 
 _EXAMPLES = """\
 examples:
-  zoo finetune resnet20 --data demo         train on the built-in digits, in a minute
+  zoo finetune resnet20 --data demo         train on the built-in digits
   zoo finetune resnet50 --data ./pictures   one folder of pictures per class
   zoo predict runs/resnet50-1 cat.jpg       what the result says of a picture
   zoo finetune gpt2 --data book.txt --lora  a language model on your own text
@@ -39,10 +42,22 @@ examples:
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Room for the longest command beside its line of help."""
+    """Room for the longest command beside its line of help; paragraphs fit the terminal, and what
+    is laid out with blanks stays as it is."""
 
     def __init__(self, prog: str, **options: Any) -> None:
         super().__init__(prog, max_help_position=30, **options)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        import textwrap
+
+        paragraphs = text.strip("\n").split("\n\n")
+        return "\n\n".join(
+            textwrap.indent(paragraph, indent)
+            if "  " in paragraph
+            else textwrap.fill(paragraph, width, initial_indent=indent, subsequent_indent=indent)
+            for paragraph in paragraphs
+        )
 
 
 class _Version(argparse.Action):
@@ -68,7 +83,9 @@ def build_parser(chosen: Sequence[str]) -> argparse.ArgumentParser:
     _add_debug(parser, default=False)
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for name, text in COMMANDS.items():
-        command = commands.add_parser(name, help=text, allow_abbrev=False)
+        command = commands.add_parser(
+            name, help=text, allow_abbrev=False, formatter_class=_Formatter
+        )
         _add_debug(command, default=argparse.SUPPRESS)
         if name in chosen:
             importlib.import_module(f"cli.commands.{name}").configure(command)

@@ -12,10 +12,21 @@ __all__: list[str] = ['AutogradError', 'Device', 'Generator', 'Node', 'Tensor', 
 class AutogradError(RuntimeError):
     """
     The graph cannot give the gradient that was asked for.
+
+    >>> try:
+    ...     engine.zeros(2).sum().backward()
+    ... except engine.AutogradError:
+    ...     'nothing was recorded'
+    'nothing was recorded'
     """
 class dtype:
     """
     The type of a tensor's elements, such as engine.float32.
+
+    It equals its name. numpy's dtypes and names are taken wherever one is expected.
+
+    >>> engine.float32.itemsize, engine.float32 == 'float32'
+    (4, True)
     """
     def __eq__(self, arg0: typing.Any) -> builtins.bool: ...
     def __hash__(self) -> int: ...
@@ -214,22 +225,47 @@ class Tensor:
     def add_(self, other: typing.Any) -> typing.Any:
         """
         Adds other to this tensor in place.
+
+        >>> engine.ones(2).add_(2).tolist()
+        [3.0, 3.0]
         """
     def all(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Whether all elements are true.
+
+        Any dtype: what is not 0 is true. Gives bool.
+
+        >>> engine.all(engine.asarray([0, 3])).item()
+        False
         """
     def any(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Whether any element is true.
+
+        Any dtype: what is not 0 is true. Gives bool.
+
+        >>> engine.any(engine.asarray([0, 3])).item()
+        True
         """
     def argmax(self, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Position of the first largest element.
+
+        An int64 along one axis, or in reading order if axis is None. Raises IndexError for an axis
+        out of range, ValueError where there are no elements.
+
+        >>> engine.argmax(engine.asarray([2.0, 7.0, 7.0])).item()
+        1
         """
     def argmin(self, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Position of the first smallest element.
+
+        An int64 along one axis, or in reading order if axis is None. Raises IndexError for an axis
+        out of range, ValueError where there are no elements.
+
+        >>> engine.argmin(engine.asarray([2.0, 7.0, 7.0])).item()
+        0
         """
     def asin(self) -> Tensor:
         """
@@ -258,6 +294,9 @@ class Tensor:
     def astype(self, dtype: DType) -> Tensor:
         """
         A copy with elements of another dtype. Raises TypeError from complex to real numbers: take real, imag or abs.
+
+        >>> engine.asarray([1.9]).astype(engine.int32).tolist()
+        [1]
         """
     def atan(self) -> Tensor:
         """
@@ -286,10 +325,23 @@ class Tensor:
     def backward(self, grad: Tensor | None = None, retain_graph: builtins.bool = False, create_graph: builtins.bool = False) -> None:
         """
         Adds the gradient of this tensor to .grad of every leaf it came from. Without grad the tensor must be a single element. Frees the graph unless retain_graph is set; create_graph records the walk itself, for gradients of gradients.
+
+        Raises AutogradError if nothing was recorded, or the graph was freed or a saved tensor changed.
+
+        >>> x = engine.asarray([3.0])
+        >>> x.requires_grad = True
+        >>> (x * x).backward()
+        >>> x.grad.tolist()
+        [6.0]
         """
     def broadcast_to(self, shape: int | collections.abc.Sequence[int]) -> Tensor:
         """
         A view of another shape, by broadcasting.
+
+        Any dtype. Raises ValueError for shapes that do not broadcast.
+
+        >>> engine.broadcast_to(engine.asarray([1, 2]), (2, 2)).tolist()
+        [[1, 2], [1, 2]]
         """
     def ceil(self) -> Tensor:
         """
@@ -306,10 +358,17 @@ class Tensor:
     def clip(self, min: typing.Any = None, max: typing.Any = None) -> Tensor:
         """
         Elements limited to [min, max]; NaN stays NaN.
+
+        >>> engine.asarray([-1.0, 5.0]).clip(0, 1).tolist()
+        [0.0, 1.0]
         """
     def clone(self) -> Tensor:
         """
         A copy; gradients flow through it.
+
+        >>> x = engine.zeros(2)
+        >>> x.clone().data_ptr() == x.data_ptr()
+        False
         """
     def conj(self) -> Tensor:
         """
@@ -321,10 +380,18 @@ class Tensor:
     def contiguous(self, memory_format: str = 'contiguous') -> Tensor:
         """
         This tensor if its memory has that order ('contiguous' or 'channels_last'), else a copy that has.
+
+        >>> engine.zeros((1, 2, 3, 4)).contiguous('channels_last').strides()
+        (24, 1, 8, 2)
         """
     def copy_(self, source: Tensor) -> Tensor:
         """
         Copies source into this tensor, with conversion and broadcasting.
+
+        Raises ValueError for shapes that do not broadcast.
+
+        >>> engine.zeros(2).copy_(engine.asarray([1, 2])).tolist()
+        [1.0, 2.0]
         """
     def cos(self) -> Tensor:
         """
@@ -353,14 +420,28 @@ class Tensor:
     def data_ptr(self) -> int:
         """
         Address of the first element.
+
+        >>> x = engine.zeros(2)
+        >>> x.data_ptr() == x.numpy().ctypes.data
+        True
         """
     def detach(self) -> Tensor:
         """
         The same memory, outside the graph.
+
+        >>> x = engine.zeros(2)
+        >>> x.requires_grad = True
+        >>> x.detach().requires_grad
+        False
         """
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
         """
         A diagonal of two axes, as the last axis of a view.
+
+        Raises IndexError for an axis out of range.
+
+        >>> engine.diagonal(engine.asarray([[1, 2], [3, 4]])).tolist()
+        [1, 4]
         """
     def digamma(self) -> Tensor:
         """
@@ -377,6 +458,9 @@ class Tensor:
     def div_(self, other: typing.Any) -> typing.Any:
         """
         Divides this tensor by other in place.
+
+        >>> engine.ones(2).div_(2).tolist()
+        [0.5, 0.5]
         """
     def erf(self) -> Tensor:
         """
@@ -441,6 +525,11 @@ class Tensor:
     def expand_dims(self, axis: int = 0) -> Tensor:
         """
         A new axis of size 1.
+
+        Raises IndexError for an axis out of range.
+
+        >>> engine.zeros((2, 3)).expand_dims(1).shape
+        (2, 1, 3)
         """
     def expm1(self) -> Tensor:
         """
@@ -457,14 +546,25 @@ class Tensor:
     def fill_(self, value: float) -> Tensor:
         """
         Sets every element to a number.
+
+        >>> engine.zeros(2).fill_(3).tolist()
+        [3.0, 3.0]
         """
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         """
         Axes start_dim to end_dim as one.
+
+        >>> engine.zeros((2, 3, 4)).flatten(1).shape
+        (2, 12)
         """
     def flip(self, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
         """
         Elements in reverse order along the axes named, or all; a view.
+
+        Raises IndexError for an axis out of range.
+
+        >>> engine.flip(engine.asarray([1, 2, 3])).tolist()
+        [3, 2, 1]
         """
     def floor(self) -> Tensor:
         """
@@ -481,6 +581,9 @@ class Tensor:
     def floor_divide_(self, other: typing.Any) -> typing.Any:
         """
         Floor division in place.
+
+        >>> engine.full(2, 7.0).floor_divide_(2).tolist()
+        [3.0, 3.0]
         """
     def gelu(self) -> Tensor:
         """
@@ -557,10 +660,17 @@ class Tensor:
     def is_contiguous(self, memory_format: str = 'contiguous') -> builtins.bool:
         """
         Whether memory is in row-major order, or with 'channels_last' in NHWC order.
+
+        >>> engine.zeros((2, 3)).T.is_contiguous()
+        False
         """
     def is_shared(self) -> builtins.bool:
         """
         Whether other processes can see this tensor's memory: see share_memory_.
+
+            >>> engine.zeros(2).is_shared()
+            False
+
         """
     def isfinite(self) -> Tensor:
         """
@@ -592,6 +702,11 @@ class Tensor:
     def item(self) -> typing.Any:
         """
         The single element as a Python number.
+
+        Raises ValueError if there are several.
+
+        >>> engine.asarray([2.5]).item()
+        2.5
         """
     def lgamma(self) -> Tensor:
         """
@@ -689,22 +804,46 @@ class Tensor:
     def max(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Largest element; NaN if there is one.
+
+        Any real dtype; axis: an int, several, or None for all. Raises ValueError where there are no
+        elements.
+
+        >>> engine.max(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=1).tolist()
+        [2.0, 4.0]
         """
     def maximum_(self, other: typing.Any) -> typing.Any:
         """
         The larger of this tensor and other, in place.
+
+        >>> engine.zeros(2).maximum_(1).tolist()
+        [1.0, 1.0]
         """
     def mean(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Mean over the axes named, or all. Accumulates in float64.
+
+        axis: an int, several, or None; keepdims: keep them with size 1. Raises TypeError for
+        integers, IndexError for an axis out of range.
+
+        >>> engine.mean(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
+        [2.0, 3.0]
         """
     def min(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
         """
         Smallest element; NaN if there is one.
+
+        Any real dtype; axis: an int, several, or None for all. Raises ValueError where there are no
+        elements.
+
+        >>> engine.min(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=1).tolist()
+        [1.0, 3.0]
         """
     def minimum_(self, other: typing.Any) -> typing.Any:
         """
         The smaller of this tensor and other, in place.
+
+        >>> engine.zeros(2).minimum_(-1).tolist()
+        [-1.0, -1.0]
         """
     def mish(self) -> Tensor:
         """
@@ -721,6 +860,9 @@ class Tensor:
     def mul_(self, other: typing.Any) -> typing.Any:
         """
         Multiplies this tensor by other in place.
+
+        >>> engine.ones(2).mul_(2).tolist()
+        [2.0, 2.0]
         """
     def negative(self) -> Tensor:
         """
@@ -737,18 +879,33 @@ class Tensor:
     def numpy(self) -> numpy.ndarray:
         """
         A numpy array over the same memory. Raises AutogradError if gradients are required.
+
+        >>> engine.ones(2).numpy().sum().item()
+        2.0
         """
     def permute_dims(self, *args) -> Tensor:
         """
         The axes in another order, as a view.
+
+        >>> engine.zeros((2, 3, 4)).permute_dims(2, 0, 1).shape
+        (4, 2, 3)
         """
     def pow_(self, other: typing.Any) -> typing.Any:
         """
         Raises this tensor to a power in place.
+
+        >>> engine.full(2, 3.0).pow_(2).tolist()
+        [9.0, 9.0]
         """
     def prod(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
         """
         Product over the axes named, or all.
+
+        Small integers and bool give int64 or uint64 unless a dtype is named. Raises IndexError for an
+        axis out of range.
+
+        >>> engine.prod(engine.asarray([2, 3, 4])).item()
+        24
         """
     def reciprocal(self) -> Tensor:
         """
@@ -764,11 +921,25 @@ class Tensor:
         """
     def register_hook(self, hook: typing.Any) -> _HookHandle:
         """
-        Calls hook(grad) whenever the gradient of this tensor is complete; a tensor that it returns replaces it. Returns a handle with remove(). A hook lives as long as the tensor's graph; one on a leaf that refers to that leaf keeps it alive until removed.
+        Calls hook(grad) whenever the gradient of this tensor is complete; a tensor that it returns replaces it. Returns a handle with remove(). A hook lives as long as the tensor's graph; one on a leaf that refers to that leaf keeps it alive until removed. Raises AutogradError if the tensor requires no gradients.
+
+        >>> x = engine.ones(2)
+        >>> x.requires_grad = True
+        >>> with x.register_hook(lambda grad: grad * 10):
+        ...     x.sum().backward()
+        >>> x.grad.tolist()
+        [10.0, 10.0]
         """
     def register_post_accumulate_grad_hook(self, hook: typing.Any) -> _HookHandle:
         """
         Calls hook(leaf) whenever backward() has added to .grad of this leaf. Returns a handle with remove().
+
+        >>> x, seen = engine.ones(2), []
+        >>> x.requires_grad = True
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.shape))
+        >>> x.sum().backward()
+        >>> seen
+        [(2,)]
         """
     def relu(self) -> Tensor:
         """
@@ -797,14 +968,30 @@ class Tensor:
     def remainder_(self, other: typing.Any) -> typing.Any:
         """
         Remainder in place.
+
+        >>> engine.full(2, 7.0).remainder_(4).tolist()
+        [3.0, 3.0]
         """
     def reshape(self, *args) -> Tensor:
         """
         The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).
+
+        Raises ValueError if the elements do not fill it.
+
+        >>> engine.arange(6).reshape(2, -1).shape
+        (2, 3)
         """
     def retain_grad(self) -> None:
         """
         Makes backward() fill .grad of this tensor too, though it is no leaf.
+
+        >>> x = engine.ones(2)
+        >>> x.requires_grad = True
+        >>> y = x * 3
+        >>> y.retain_grad()
+        >>> y.sum().backward()
+        >>> y.grad.tolist()
+        [1.0, 1.0]
         """
     def round(self) -> Tensor:
         """
@@ -975,26 +1162,53 @@ class Tensor:
     def squeeze(self, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
         """
         Axes of size 1 removed: those named, or all.
+
+        Raises ValueError for a named axis of another size.
+
+        >>> engine.zeros((1, 3, 1)).squeeze().shape
+        (3,)
         """
     def std(self, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
         """
         Standard deviation; divides by n - correction.
+
+        Floating-point dtypes; over the axes named, or all. Raises TypeError for integers.
+
+        >>> engine.std(engine.asarray([1.0, 5.0])).item()
+        2.0
         """
     def strides(self) -> tuple:
         """
         Steps from one element to the next along each axis, in elements.
+
+        >>> engine.zeros((2, 3)).strides()
+        (3, 1)
         """
     def sub_(self, other: typing.Any) -> typing.Any:
         """
         Subtracts other from this tensor in place.
+
+        >>> engine.ones(2).sub_(2).tolist()
+        [-1.0, -1.0]
         """
     def sum(self, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
         """
         Sum over the axes named, or all. Accumulates in float64 or int64.
+
+        Small integers and bool give int64 or uint64 unless a dtype is named. Raises IndexError for an
+        axis out of range.
+
+        >>> engine.sum(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
+        [4.0, 6.0]
         """
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
         """
         Two axes exchanged, as a view.
+
+        Raises IndexError for an axis out of range.
+
+        >>> engine.swapaxes(engine.zeros((2, 3)), 0, 1).shape
+        (3, 2)
         """
     def tan(self) -> Tensor:
         """
@@ -1035,6 +1249,9 @@ class Tensor:
     def to(self, target: typing.Any) -> Tensor:
         """
         The tensor with another dtype, or on another device.
+
+        >>> engine.zeros(2).to(engine.float64).dtype
+        float64
         """
     def to_device(self, device: Device | str, *, stream: typing.Any = None) -> Tensor:
         """
@@ -1042,10 +1259,16 @@ class Tensor:
 
             Raises NotImplementedError for another device, ValueError for a stream: the CPU has none.
 
+            >>> engine.zeros(2).to_device("cpu").shape
+            (2,)
+
         """
     def tolist(self) -> typing.Any:
         """
         The elements as nested Python lists.
+
+        >>> engine.asarray([[1, 2]]).tolist()
+        [[1, 2]]
         """
     def trunc(self) -> Tensor:
         """
@@ -1062,34 +1285,60 @@ class Tensor:
     def unsqueeze(self, axis: int) -> Tensor:
         """
         A new axis of size 1.
+
+        >>> engine.zeros((2, 3)).unsqueeze(0).shape
+        (1, 2, 3)
         """
     def var(self, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
         """
         Variance; divides by n - correction.
+
+        Floating-point dtypes; over the axes named, or all. Raises TypeError for integers.
+
+        >>> engine.var(engine.asarray([1.0, 3.0])).item()
+        1.0
         """
     def zero_(self) -> Tensor:
         """
         Sets every element to 0.
+
+        >>> engine.ones(2).zero_().tolist()
+        [0.0, 0.0]
         """
     @property
     def T(self) -> Tensor:
         """
         The tensor with its axes in reverse order.
+
+        >>> engine.zeros((2, 3)).T.shape
+        (3, 2)
         """
     @property
     def device(self) -> Device:
         """
         Where the elements live; it equals its name, 'cpu'.
+
+        >>> engine.zeros(2).device == 'cpu'
+        True
         """
     @property
     def dtype(self) -> DType:
         """
         Type of the elements.
+
+        >>> engine.zeros(2).dtype
+        float32
         """
     @property
     def grad(self) -> Tensor:
         """
         The gradient that backward() accumulated, or None.
+
+        >>> x = engine.zeros(2)
+        >>> x.requires_grad = True
+        >>> x.sum().backward()
+        >>> x.grad.tolist()
+        [1.0, 1.0]
         """
     @grad.setter
     def grad(self, arg1: Tensor | None) -> None: ...
@@ -1097,41 +1346,69 @@ class Tensor:
     def grad_fn(self) -> Node | None:
         """
         The recorded operation that made this tensor, or None.
+
+        >>> x = engine.ones(2)
+        >>> x.requires_grad = True
+        >>> (x * x).grad_fn.name()
+        'multiply'
         """
     @property
     def imag(self) -> Tensor:
         """
         Imaginary parts, a view of a complex tensor.
+
+        >>> engine.asarray([1 + 2j]).imag.tolist()
+        [2.0]
         """
     @property
     def is_leaf(self) -> builtins.bool:
         """
         Whether no recorded operation made this tensor.
+
+        >>> engine.zeros(2).is_leaf
+        True
         """
     @property
     def mT(self) -> Tensor:
         """
         The tensor with its last two axes swapped.
+
+        >>> engine.zeros((2, 3, 4)).mT.shape
+        (2, 4, 3)
         """
     @property
     def nbytes(self) -> int:
         """
         Bytes the elements take.
+
+        >>> engine.zeros((2, 3)).nbytes
+        24
         """
     @property
     def ndim(self) -> int:
         """
         Number of axes.
+
+        >>> engine.zeros((2, 3)).ndim
+        2
         """
     @property
     def real(self) -> Tensor:
         """
         Real parts, as a view.
+
+        >>> engine.asarray([1 + 2j]).real.tolist()
+        [1.0]
         """
     @property
     def requires_grad(self) -> builtins.bool:
         """
         Whether operations on this tensor are recorded.
+
+        May be set on leaves. Raises TypeError for integers.
+
+        >>> engine.zeros(2).requires_grad
+        False
         """
     @requires_grad.setter
     def requires_grad(self, arg1: builtins.bool) -> None: ...
@@ -1139,16 +1416,25 @@ class Tensor:
     def shape(self) -> tuple:
         """
         Sizes of the axes, a tuple.
+
+        >>> engine.zeros((2, 3)).shape
+        (2, 3)
         """
     @property
     def size(self) -> int:
         """
         Number of elements.
+
+        >>> engine.zeros((2, 3)).size
+        6
         """
     @property
     def version(self) -> int:
         """
         How often the memory was changed in place.
+
+        >>> engine.zeros(2).fill_(1.0).version
+        1
         """
 class _HookHandle:
     """
@@ -1163,6 +1449,11 @@ class _HookHandle:
 class Node:
     """
     A recorded operation: what turns gradients of its results into gradients of its operands.
+
+    >>> x = engine.ones(2)
+    >>> x.requires_grad = True
+    >>> (x * x).grad_fn.name()
+    'multiply'
     """
     def __repr__(self) -> str: ...
     def name(self) -> str:
@@ -1216,6 +1507,10 @@ class _FunctionContext:
 class Generator:
     """
     A source of random numbers: Philox4x32-10 counters (Salmon et al., SC 2011). The same seed gives the same numbers for any number of threads and on every processor.
+
+    >>> g = engine.Generator(7)
+    >>> g.seed
+    7
     """
     def __init__(self, seed: int = 0) -> None: ...
     def __repr__(self) -> str: ...
@@ -1262,6 +1557,10 @@ def _conv2d_norm(x: Tensor, weight: Tensor, bias: Tensor | None, stride: tuple[i
     """
 def _dequantize(arg0: Tensor, arg1: Tensor | None) -> Tensor: ...
 def _fold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: tuple[int, int]) -> Tensor: ...
+def _given_away(t: Tensor) -> None:
+    """
+    Promises that t's memory, which came from outside, is written to through tensors only.
+    """
 def _linear_cross_entropy(arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: int, arg4: str, arg5: float) -> Tensor: ...
 def _max_pool2d_with_indices(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: builtins.bool) -> tuple[Tensor, Tensor]: ...
 def _quantized_linear(arg0: Tensor, arg1: Tensor, arg2: Tensor | None, arg3: Tensor | None) -> Tensor: ...
@@ -1339,10 +1638,22 @@ def acosh(x: Tensor) -> Tensor:
 def adamw_step(params: collections.abc.Sequence[Tensor], grads: collections.abc.Sequence[Tensor], exp_avg: collections.abc.Sequence[Tensor], exp_avg_sq: collections.abc.Sequence[Tensor], step: int, lr: float, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-08, weight_decay: float = 0.0, decoupled: builtins.bool = True) -> None:
     """
     One step of AdamW (Loshchilov and Hutter, arXiv:1711.05101), or of Adam (Kingma and Ba, arXiv:1412.6980) if decoupled is False, on all params, in place. step counts from 1.
+
+    engine.optim.AdamW calls it. Raises ValueError for lists or shapes that differ.
+
+    >>> w, m, v = engine.asarray([1.0]), engine.zeros(1), engine.zeros(1)
+    >>> engine.adamw_step([w], [engine.asarray([2.0])], [m], [v], step=1, lr=0.5)
+    >>> round(w.item(), 4)
+    0.5
     """
 def adaptive_avg_pool2d(x: Tensor, output_size: tuple[int, int]) -> Tensor:
     """
     Means of x (N, C, H, W) over as many windows as output_size (rows, columns) says; window k covers floor(k H / rows) to ceil((k + 1) H / rows).
+
+    Raises ValueError for another number of axes, TypeError for integers.
+
+    >>> engine.adaptive_avg_pool2d(engine.ones((1, 3, 8, 8)), (1, 1)).shape
+    (1, 3, 1, 1)
     """
 def add(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -1359,10 +1670,20 @@ def add(x1: typing.Any, x2: typing.Any) -> Tensor:
 def all(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Whether all elements are true.
+
+    Any dtype: what is not 0 is true. Gives bool.
+
+    >>> engine.all(engine.asarray([0, 3])).item()
+    False
     """
 def any(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Whether any element is true.
+
+    Any dtype: what is not 0 is true. Gives bool.
+
+    >>> engine.any(engine.asarray([0, 3])).item()
+    True
     """
 def arange(start: typing.Any, /, stop: typing.Any = None, step: typing.Any = 1, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
@@ -1371,10 +1692,22 @@ def arange(start: typing.Any, /, stop: typing.Any = None, step: typing.Any = 1, 
 def argmax(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Position of the first largest element.
+
+    An int64 along one axis, or in reading order if axis is None. Raises IndexError for an axis
+    out of range, ValueError where there are no elements.
+
+    >>> engine.argmax(engine.asarray([2.0, 7.0, 7.0])).item()
+    1
     """
 def argmin(x: Tensor, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Position of the first smallest element.
+
+    An int64 along one axis, or in reading order if axis is None. Raises IndexError for an axis
+    out of range, ValueError where there are no elements.
+
+    >>> engine.argmin(engine.asarray([2.0, 7.0, 7.0])).item()
+    0
     """
 def argsort(x: Tensor, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
     """
@@ -1453,14 +1786,31 @@ def atanh(x: Tensor) -> Tensor:
 def avg_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int] = (0, 0), ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
     """
     Mean of each window of x (N, C, H, W); zeros of the padding count unless count_include_pad is False.
+
+    Raises ValueError for a window that does not fit, TypeError for integers.
+
+    >>> engine.avg_pool2d(engine.ones((1, 3, 8, 8)), (2, 2), (2, 2)).shape
+    (1, 3, 4, 4)
     """
 def batch_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, running_mean: Tensor | None = None, running_var: Tensor | None = None, training: builtins.bool = False, momentum: float = 0.1, eps: float = 1e-05, residual: Tensor | None = None, relu: builtins.bool = False) -> Tensor:
     """
     act((x - mean) / sqrt(var + eps) * weight + bias + residual) by channel (axis 1) of x, (N, C), (N, C, L) or (N, C, H, W); act is ReLU or nothing. In training from the batch's own statistics, which also move the running ones, in place, by momentum; else from the running ones. Ioffe and Szegedy, arXiv:1502.03167.
+
+    weight, bias, running_mean and running_var have shape (C,). Raises ValueError for shapes that do
+    not fit, and for running statistics that are missing outside training.
+
+    >>> x = engine.asarray([[1.0], [3.0]])
+    >>> engine.batch_norm(x, training=True, eps=0.0).tolist()
+    [[-1.0], [1.0]]
     """
 def bernoulli(p: Tensor, generator: Generator | None = None) -> Tensor:
     """
     1 with the probability that p holds at that place, else 0; p's shape and dtype.
+
+    Raises ValueError for a probability outside [0, 1].
+
+    >>> engine.bernoulli(engine.asarray([0.0, 1.0])).tolist()
+    [0.0, 1.0]
     """
 def bitwise_and(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -1525,6 +1875,11 @@ def bitwise_xor(x1: typing.Any, x2: typing.Any) -> Tensor:
 def broadcast_to(x: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
     """
     A view of another shape, by broadcasting.
+
+    Any dtype. Raises ValueError for shapes that do not broadcast.
+
+    >>> engine.broadcast_to(engine.asarray([1, 2]), (2, 2)).tolist()
+    [[1, 2], [1, 2]]
     """
 def ceil(x: Tensor) -> Tensor:
     """
@@ -1541,10 +1896,18 @@ def ceil(x: Tensor) -> Tensor:
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """
     x, or alpha * (exp(x / alpha) - 1) where x is not positive (Barron, arXiv:1704.07483).
+
+    Any shape; integers become float32.
+
+    >>> engine.celu(engine.asarray([0.0, 2.0])).tolist()
+    [0.0, 2.0]
     """
 def clip(x: Tensor, min: typing.Any = None, max: typing.Any = None) -> Tensor:
     """
     Elements limited to [min, max]; NaN stays NaN.
+
+    >>> engine.asarray([-1.0, 5.0]).clip(0, 1).tolist()
+    [0.0, 1.0]
     """
 def concat(arrays: collections.abc.Sequence[Tensor], axis: int | None = 0) -> Tensor:
     """
@@ -1560,10 +1923,34 @@ def conj(x: Tensor) -> Tensor:
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), groups: int = 1, residual: Tensor | None = None, relu: builtins.bool = False) -> Tensor:
     """
     Convolution of x (N, C, H, W) with weight (out, C / groups, kh, kw), plus bias and residual, then ReLU if asked.
+
+    Args:
+        x: pictures (N, C, H, W), one floating-point dtype for all operands.
+        weight: filters (out, C / groups, kh, kw).
+        bias: (out,), or None.
+        stride, padding, dilation: (rows, columns), in pixels; zeros are padded.
+        groups: parts of the channels that are convolved separately.
+        residual: added before the ReLU; the result's shape.
+
+    Returns (N, out, H', W') with H' = (H + 2 padding - dilation (kh - 1) - 1) / stride + 1, rounded
+    down. 3x3 windows of stride 1 may use Winograd's algorithm (Lavin and Gray, arXiv:1509.09308): see
+    set_conv_algorithm. Raises ValueError for shapes that do not fit, TypeError for dtypes that
+    differ. engine.nn.functional.conv2d takes single numbers for pairs.
+
+    >>> x, weight = engine.ones((1, 3, 8, 8)), engine.ones((4, 3, 3, 3))
+    >>> engine.conv2d(x, weight, padding=(1, 1)).shape
+    (1, 4, 8, 8)
     """
 def conv_transpose2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0), output_padding: tuple[int, int] = (0, 0), groups: int = 1, dilation: tuple[int, int] = (1, 1)) -> Tensor:
     """
     Transposed convolution of x (N, C, H, W) with weight (C, out / groups, kh, kw): the gradient that conv2d with that weight sends back to its input. Zeiler et al., CVPR 2010.
+
+    Gives (N, out, H', W') with H' = (H - 1) stride - 2 padding + dilation (kh - 1) + output_padding
+    + 1. Raises ValueError for shapes that do not fit, TypeError for dtypes that differ.
+
+    >>> x, weight = engine.ones((1, 4, 2, 2)), engine.ones((4, 3, 2, 2))
+    >>> engine.conv_transpose2d(x, weight, stride=(2, 2)).shape
+    (1, 3, 4, 4)
     """
 def copysign(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -1604,10 +1991,21 @@ def cosh(x: Tensor) -> Tensor:
 def cpu_isa() -> str:
     """
     The instruction set in use: 'baseline', 'avx2' or 'avx512'. The environment variable ZOO_CPU_ISA can lower it before the import.
+
+    >>> engine.cpu_isa() in ('baseline', 'avx2', 'avx512')
+    True
     """
 def cross_entropy(logits: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """
     -log softmax(logits)[target] for logits (N, C, ...) and target (N, ...) of class numbers. 'mean' divides by the sum of the weights of the targets; targets equal to ignore_index count for nothing. label_smoothing s moves s of each target's mass evenly to all classes (Szegedy et al., arXiv:1512.00567).
+
+    reduction: 'mean', 'sum' or 'none'; weight: one number for each class, (C,). Raises IndexError for
+    a target that is no class, TypeError for targets that are not integers, ValueError for shapes
+    that do not fit.
+
+    >>> loss = engine.cross_entropy(engine.zeros((2, 4)), engine.asarray([0, 3]))
+    >>> round(loss.item(), 4)
+    1.3863
     """
 def cummax(x: Tensor, /, axis: int = -1) -> tuple:
     """
@@ -1640,6 +2038,11 @@ def cumsum(x: Tensor, /, axis: int = -1, *, dtype: DType | None = None) -> Tenso
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """
     A diagonal of two axes, as the last axis of a view.
+
+    Raises IndexError for an axis out of range.
+
+    >>> engine.diagonal(engine.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 4]
     """
 def digamma(x: Tensor) -> Tensor:
     """
@@ -1668,18 +2071,39 @@ def divide(x1: typing.Any, x2: typing.Any) -> Tensor:
 def dropout(x: Tensor, p: float, generator: Generator | None = None) -> Tensor:
     """
     Each element becomes 0 with probability p and is divided by 1 - p otherwise. The mask is drawn again in the backward pass instead of kept. Srivastava et al., JMLR 15 (2014).
+
+    Any shape, floating-point dtypes. Raises ValueError for p outside [0, 1].
+
+    >>> engine.dropout(engine.ones(4), 0.0).tolist()
+    [1.0, 1.0, 1.0, 1.0]
     """
 def dtype_named(name: str) -> DType:
     """
     The dtype of that name: dtype_named('float32') is engine.float32.
+
+    Raises TypeError for a name of none.
+
+    >>> engine.dtype_named('float32')
+    float32
     """
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """
     x, or alpha * (exp(x) - 1) where x is not positive (Clevert et al., arXiv:1511.07289).
+
+    Any shape; integers become float32.
+
+    >>> engine.elu(engine.asarray([0.0, 2.0])).tolist()
+    [0.0, 2.0]
     """
 def embedding(weight: Tensor, idx: Tensor) -> Tensor:
     """
     Rows of weight (V, D) by number: shape idx.shape + (D,). Gradients of repeated rows add up.
+
+    idx holds integers of any shape. Raises IndexError for a number out of range.
+
+    >>> table = engine.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> engine.embedding(table, engine.asarray([1, 0])).tolist()
+    [[3.0, 4.0], [1.0, 2.0]]
     """
 def empty(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
@@ -1688,10 +2112,15 @@ def empty(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = N
 def empty_cache() -> None:
     """
     Gives memory that is kept for reuse back to the system.
+
+    >>> engine.empty_cache()
     """
 def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Uninitialised, with the shape, layout and dtype of x.
+
+    >>> engine.empty_like(engine.zeros((2, 3))).shape
+    (2, 3)
     """
 def equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -1768,6 +2197,11 @@ def exp2(x: Tensor) -> Tensor:
 def expand_dims(x: Tensor, axis: int = 0) -> Tensor:
     """
     A new axis of size 1.
+
+    Raises IndexError for an axis out of range.
+
+    >>> engine.zeros((2, 3)).expand_dims(1).shape
+    (2, 1, 3)
     """
 def expm1(x: Tensor) -> Tensor:
     """
@@ -1788,6 +2222,11 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType |
 def flip(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
     """
     Elements in reverse order along the axes named, or all; a view.
+
+    Raises IndexError for an axis out of range.
+
+    >>> engine.flip(engine.asarray([1, 2, 3])).tolist()
+    [3, 2, 1]
     """
 def floor(x: Tensor) -> Tensor:
     """
@@ -1830,6 +2269,15 @@ def from_dlpack(x: typing.Any, /, *, device: typing.Any = None, copy: builtins.b
 def from_numpy(array: typing.Any) -> Tensor:
     """
     A tensor over the memory of a numpy array, without a copy: a change in one shows in the other. Negative steps and read-only arrays are fine (the tensor then refuses in-place changes). Arrays that no tensor can point into (foreign byte order, steps that are no multiple of the element) are copied.
+
+    Raises TypeError for a dtype that no tensor has.
+
+    >>> import numpy as np
+    >>> array = np.zeros(2)
+    >>> engine.from_numpy(array).fill_(1.0).dtype
+    float64
+    >>> array.tolist()
+    [1.0, 1.0]
     """
 def full(shape: int | collections.abc.Sequence[int], fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
@@ -1838,6 +2286,11 @@ def full(shape: int | collections.abc.Sequence[int], fill_value: typing.Any, *, 
 def full_like(x: Tensor, /, fill_value: typing.Any, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     One value with the shape, layout and dtype of x.
+
+    Raises ValueError if fill_value is more than one value.
+
+    >>> engine.full_like(engine.asarray([1, 2]), 7).tolist()
+    [7, 7]
     """
 def gather(x: Tensor, axis: int, index: Tensor) -> Tensor:
     """
@@ -1886,18 +2339,32 @@ def gelu_tanh(x: Tensor) -> Tensor:
 def get_conv_algorithm() -> str:
     """
     How convolutions are computed: 'auto', 'direct' or 'winograd'.
+
+    >>> engine.set_conv_algorithm('auto')
+    >>> engine.get_conv_algorithm()
+    'auto'
     """
 def get_num_threads() -> int:
     """
     Threads that one operation may use.
+
+    >>> engine.get_num_threads() >= 1
+    True
     """
 def get_rng_state() -> dict:
     """
     {'seed': ..., 'offset': ...} of the default generator.
+
+    >>> engine.manual_seed(7)
+    >>> engine.get_rng_state()
+    {'seed': 7, 'offset': 0}
     """
 def grad_norm(grads: collections.abc.Sequence[Tensor]) -> float:
     """
     The Euclidean norm of all tensors together, as a float; summed in float64.
+
+    >>> engine.grad_norm([engine.asarray([3.0]), engine.asarray([4.0])])
+    5.0
     """
 def greater(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -1926,6 +2393,11 @@ def greater_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
 def hardshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
     """
     x, or 0 where |x| is not above lambd.
+
+    Any shape; integers become float32.
+
+    >>> engine.hardshrink(engine.asarray([-1.0, 0.25])).tolist()
+    [-1.0, 0.0]
     """
 def hardsigmoid(x: Tensor) -> Tensor:
     """
@@ -1954,6 +2426,11 @@ def hardswish(x: Tensor) -> Tensor:
 def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """
     x limited to [min_val, max_val]; no gradient at the ends.
+
+    Any shape.
+
+    >>> engine.hardtanh(engine.asarray([-3.0, 0.5])).tolist()
+    [-1.0, 0.5]
     """
 def hypot(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2001,6 +2478,10 @@ def imag(x: Tensor) -> Tensor:
 def is_grad_enabled() -> builtins.bool:
     """
     Whether operations are recorded on this thread.
+
+    >>> with engine.no_grad():
+    ...     engine.is_grad_enabled()
+    False
     """
 def isfinite(x: Tensor) -> Tensor:
     """
@@ -2032,6 +2513,12 @@ def isnan(x: Tensor) -> Tensor:
 def layer_norm(x: Tensor, normalized_shape: collections.abc.Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """
     (x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are normalized_shape. Ba et al., arXiv:1607.06450.
+
+    weight and bias have that shape. Raises ValueError if x does not end in it, TypeError for
+    integers.
+
+    >>> engine.layer_norm(engine.asarray([[1.0, 3.0]]), [2], eps=0.0).tolist()
+    [[-1.0, 1.0]]
     """
 def lcm(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2048,6 +2535,11 @@ def lcm(x1: typing.Any, x2: typing.Any) -> Tensor:
 def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     """
     x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.
+
+    Any shape; integers become float32.
+
+    >>> engine.leaky_relu(engine.asarray([-1.0, 2.0]), 0.5).tolist()
+    [-0.5, 2.0]
     """
 def less(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2088,6 +2580,12 @@ def lgamma(x: Tensor) -> Tensor:
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     x W^T + b for x (..., in), weight (out, in), bias (out,).
+
+    Gives (..., out), of the operands' one floating-point dtype. Raises ValueError for shapes that
+    do not fit, TypeError for dtypes that differ.
+
+    >>> engine.linear(engine.ones((2, 3)), engine.ones((4, 3))).shape
+    (2, 4)
     """
 def linear_scan(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
     """
@@ -2151,6 +2649,12 @@ def log2(x: Tensor) -> Tensor:
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     log(softmax(x)) along an axis, exact where softmax underflows.
+
+    Floating-point dtypes, any shape. Raises TypeError for integers, IndexError for an axis out of
+    range.
+
+    >>> engine.log_softmax(engine.asarray([0.0, -1000.0])).tolist()
+    [0.0, -1000.0]
     """
 def logaddexp(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2243,18 +2747,42 @@ def logsigmoid(x: Tensor) -> Tensor:
 def manual_seed(seed: int) -> None:
     """
     Starts the default generator again from a seed (0 if never called).
+
+    >>> engine.manual_seed(7)
+    >>> first = engine.rand(3)
+    >>> engine.manual_seed(7)
+    >>> engine.all(first == engine.rand(3)).item()
+    True
     """
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """
     Matrix product; leading axes broadcast, a 1-d operand is a vector.
+
+    a (..., n, k), b (..., k, m) -> (..., n, m), of the promoted dtype. Raises ValueError for shapes
+    that do not fit, TypeError for bool.
+
+    >>> engine.matmul(engine.ones((2, 3)), engine.ones((3, 4))).shape
+    (2, 4)
     """
 def max(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Largest element; NaN if there is one.
+
+    Any real dtype; axis: an int, several, or None for all. Raises ValueError where there are no
+    elements.
+
+    >>> engine.max(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=1).tolist()
+    [2.0, 4.0]
     """
 def max_pool2d(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int] = (0, 0), dilation: tuple[int, int] = (1, 1), ceil_mode: builtins.bool = False) -> Tensor:
     """
     Largest element of each window of x (N, C, H, W); NaN if there is one. Padding never wins; the gradient goes to the first largest element.
+
+    kernel, stride, padding, dilation: (rows, columns). Raises ValueError for a window that does not
+    fit.
+
+    >>> engine.max_pool2d(engine.ones((1, 3, 8, 8)), (2, 2), (2, 2)).shape
+    (1, 3, 4, 4)
     """
 def maximum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2271,14 +2799,29 @@ def maximum(x1: typing.Any, x2: typing.Any) -> Tensor:
 def mean(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Mean over the axes named, or all. Accumulates in float64.
+
+    axis: an int, several, or None; keepdims: keep them with size 1. Raises TypeError for
+    integers, IndexError for an axis out of range.
+
+    >>> engine.mean(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
+    [2.0, 3.0]
     """
 def memory_stats() -> dict:
     """
     What the allocator holds: bytes in use, bytes reserved, their peaks, and how many requests the cache served.
+
+    >>> engine.memory_stats()['allocated_bytes'] >= 0
+    True
     """
 def min(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False) -> Tensor:
     """
     Smallest element; NaN if there is one.
+
+    Any real dtype; axis: an int, several, or None for all. Raises ValueError where there are no
+    elements.
+
+    >>> engine.min(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=1).tolist()
+    [1.0, 3.0]
     """
 def minimum(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2331,14 +2874,28 @@ def negative(x: Tensor) -> Tensor:
 def nonzero(x: Tensor) -> tuple:
     """
     Positions of the nonzero elements, one int64 tensor per axis. ValueError for 0-d.
+
+    >>> engine.nonzero(engine.asarray([0, 5, 0, 6]))[0].tolist()
+    [1, 3]
     """
 def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place from a normal distribution.
+
+    Raises ValueError for a negative deviation.
+
+    >>> engine.normal_(engine.zeros(3), std=0.02).shape
+    (3,)
     """
 def normalize_images(x: Tensor, mean: collections.abc.Sequence[float], std: collections.abc.Sequence[float]) -> Tensor:
     """
     (x / 255 - mean) / std by channel, for uint8 pictures (N, C, H, W) with any strides: float32, channels-last.
+
+    mean and std: one number for each channel. Raises TypeError for another dtype.
+
+    >>> x = engine.zeros((1, 3, 2, 2), dtype=engine.uint8)
+    >>> engine.normalize_images(x, [0.5] * 3, [0.25] * 3)[0, 0, 0, 0].item()
+    -2.0
     """
 def not_equal(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2359,6 +2916,9 @@ def ones(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = No
 def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Ones with the shape, layout and dtype of x.
+
+    >>> engine.ones_like(engine.asarray([0.5, 2.0])).tolist()
+    [1.0, 1.0]
     """
 def permute_dims(x: Tensor, axes: int | collections.abc.Sequence[int]) -> Tensor:
     """
@@ -2386,26 +2946,53 @@ def pow(x1: typing.Any, x2: typing.Any) -> Tensor:
 def prod(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
     """
     Product over the axes named, or all.
+
+    Small integers and bool give int64 or uint64 unless a dtype is named. Raises IndexError for an
+    axis out of range.
+
+    >>> engine.prod(engine.asarray([2, 3, 4])).item()
+    24
     """
 def promote_types(a: DType, b: DType) -> DType:
     """
     The dtype of an operation between tensors of dtypes a and b.
+
+    >>> engine.promote_types(engine.int8, engine.uint8)
+    int16
     """
 def rand(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Uniform random numbers in [0, 1), float32 unless told otherwise.
+
+    Raises TypeError for a dtype that is not floating point.
+
+    >>> engine.rand((2, 3)).shape
+    (2, 3)
     """
 def randint(low: int, high: int, shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Uniform random integers from low up to, not including, high; int64 unless told otherwise.
+
+    Raises ValueError unless low is below high.
+
+    >>> engine.randint(0, 10, (2, 3)).dtype
+    int64
     """
 def randn(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
     """
     Normal random numbers of mean 0 and deviation 1, float32 unless told otherwise.
+
+    Raises TypeError for a dtype that is not floating point.
+
+    >>> engine.randn((2, 3)).shape
+    (2, 3)
     """
 def randperm(n: int, generator: Generator | None = None) -> Tensor:
     """
     The integers 0 to n - 1 in random order, int64.
+
+    >>> sorted(engine.randperm(4).tolist())
+    [0, 1, 2, 3]
     """
 def real(x: Tensor) -> Tensor:
     """
@@ -2465,10 +3052,20 @@ def remainder(x1: typing.Any, x2: typing.Any) -> Tensor:
 def reset_peak_memory_stats() -> None:
     """
     Peaks start again from what is in use now.
+
+    >>> engine.reset_peak_memory_stats()
+    >>> stats = engine.memory_stats()
+    >>> stats['peak_allocated_bytes'] == stats['allocated_bytes']
+    True
     """
 def reshape(x: Tensor, shape: int | collections.abc.Sequence[int], *, copy: builtins.bool | None = None) -> Tensor:
     """
     The same elements in another shape; one size may be -1. A view where memory allows, unless copy=True; with copy=False a ValueError where it does not.
+
+    Raises ValueError if the elements do not fill the shape.
+
+    >>> engine.reshape(engine.arange(6), (2, -1)).tolist()
+    [[0, 1, 2], [3, 4, 5]]
     """
 def round(x: Tensor) -> Tensor:
     """
@@ -2497,6 +3094,11 @@ def rsqrt(x: Tensor) -> Tensor:
 def scale_grads(grads: collections.abc.Sequence[Tensor], factor: float) -> None:
     """
     Multiplies every tensor by factor, in place.
+
+    >>> g = engine.asarray([3.0])
+    >>> engine.scale_grads([g], 2.0)
+    >>> g.tolist()
+    [6.0]
     """
 def scatter(x: Tensor, axis: int, index: Tensor, source: typing.Any) -> Tensor:
     """
@@ -2537,18 +3139,39 @@ def set_conv_algorithm(name: str) -> None:
 def set_grad_enabled(enabled: builtins.bool) -> None:
     """
     Turns recording on or off for this thread.
+
+    engine.no_grad() does it for a block and undoes it.
+
+    >>> engine.set_grad_enabled(True)
     """
 def set_num_threads(n: int) -> None:
     """
     Sets the number of threads that one operation may use. Results do not depend on it.
+
+    Raises ValueError for fewer than 1.
+
+    >>> engine.set_num_threads(engine.get_num_threads())
     """
 def set_rng_state(state: dict) -> None:
     """
     Continues the default generator from what get_rng_state() returned.
+
+    Raises ValueError for another dict.
+
+    >>> engine.set_rng_state({'seed': 7, 'offset': 0})
+    >>> engine.get_rng_state()['seed']
+    7
     """
 def sgd_step(params: collections.abc.Sequence[Tensor], grads: collections.abc.Sequence[Tensor], momentum_bufs: collections.abc.Sequence[Tensor], lr: float, momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: builtins.bool = False, first: builtins.bool = False) -> None:
     """
     One step of stochastic gradient descent on all params, in place. momentum_bufs: one a parameter, or [] if momentum is 0; with first they are filled and not read.
+
+    engine.optim.SGD calls it. Raises ValueError for lists or shapes that differ.
+
+    >>> w = engine.asarray([1.0])
+    >>> engine.sgd_step([w], [engine.asarray([2.0])], [], lr=0.5)
+    >>> w.tolist()
+    [0.0]
     """
 def sigmoid(x: Tensor) -> Tensor:
     """
@@ -2634,14 +3257,30 @@ def sinh(x: Tensor) -> Tensor:
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     exp(x) / sum(exp(x)) along an axis, without overflow.
+
+    Floating-point dtypes, any shape. Raises TypeError for integers, IndexError for an axis out of
+    range.
+
+    >>> engine.softmax(engine.zeros(2)).tolist()
+    [0.5, 0.5]
     """
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """
     log(1 + exp(beta x)) / beta, or x where beta x is above threshold.
+
+    Any shape; integers become float32.
+
+    >>> round(engine.softplus(engine.zeros(1)).item(), 4)
+    0.6931
     """
 def softshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
     """
     x moved lambd towards 0, at most to 0.
+
+    Any shape; integers become float32.
+
+    >>> engine.softshrink(engine.asarray([-1.0, 0.25])).tolist()
+    [-0.5, 0.0]
     """
 def softsign(x: Tensor) -> Tensor:
     """
@@ -2691,14 +3330,29 @@ def square(x: Tensor) -> Tensor:
 def squeeze(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
     """
     Axes of size 1 removed: those named, or all.
+
+    Raises ValueError for a named axis of another size.
+
+    >>> engine.zeros((1, 3, 1)).squeeze().shape
+    (3,)
     """
 def stack(arrays: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
     """
     Tensors joined along a new axis.
+
+    All of one shape. Raises ValueError for none, or for shapes that differ.
+
+    >>> engine.stack([engine.zeros(2), engine.ones(2)]).tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
     """
 def std(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """
     Standard deviation; divides by n - correction.
+
+    Floating-point dtypes; over the axes named, or all. Raises TypeError for integers.
+
+    >>> engine.std(engine.asarray([1.0, 5.0])).item()
+    2.0
     """
 def subtract(x1: typing.Any, x2: typing.Any) -> Tensor:
     """
@@ -2715,10 +3369,21 @@ def subtract(x1: typing.Any, x2: typing.Any) -> Tensor:
 def sum(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: builtins.bool = False, dtype: DType | None = None) -> Tensor:
     """
     Sum over the axes named, or all. Accumulates in float64 or int64.
+
+    Small integers and bool give int64 or uint64 unless a dtype is named. Raises IndexError for an
+    axis out of range.
+
+    >>> engine.sum(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
+    [4.0, 6.0]
     """
 def swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
     """
     Two axes exchanged, as a view.
+
+    Raises IndexError for an axis out of range.
+
+    >>> engine.swapaxes(engine.zeros((2, 3)), 0, 1).shape
+    (3, 2)
     """
 def take(x: Tensor, indices: Tensor, *, axis: int | None = None) -> Tensor:
     """
@@ -2763,6 +3428,11 @@ def tanhshrink(x: Tensor) -> Tensor:
 def threshold(x: Tensor, threshold: float, value: float) -> Tensor:
     """
     x, or value where x is not above threshold.
+
+    Any shape.
+
+    >>> engine.threshold(engine.asarray([0.5, 2.0]), 1.0, 0.0).tolist()
+    [0.0, 2.0]
     """
 def trunc(x: Tensor) -> Tensor:
     """
@@ -2779,14 +3449,29 @@ def trunc(x: Tensor) -> Tensor:
 def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, low: float = -2.0, high: float = 2.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place from a normal distribution cut off at low and high (absolute values, not deviations).
+
+    Raises ValueError unless std is positive and low below high.
+
+    >>> engine.trunc_normal_(engine.zeros(3)).abs().max().item() <= 2.0
+    True
     """
 def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, generator: Generator | None = None) -> Tensor:
     """
     Fills t in place, uniformly from [low, high).
+
+    Raises ValueError if high is below low.
+
+    >>> engine.uniform_(engine.zeros(3), 2.0, 3.0).min().item() >= 2.0
+    True
     """
 def var(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """
     Variance; divides by n - correction.
+
+    Floating-point dtypes; over the axes named, or all. Raises TypeError for integers.
+
+    >>> engine.var(engine.asarray([1.0, 3.0])).item()
+    1.0
     """
 def where(condition: Tensor, a: typing.Any, b: typing.Any) -> Tensor:
     """
@@ -2811,6 +3496,9 @@ def zeros(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = N
 def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: typing.Any = None) -> Tensor:
     """
     Zeros with the shape, layout and dtype of x.
+
+    >>> engine.zeros_like(engine.asarray([1, 2])).tolist()
+    [0, 0]
     """
 _extension_api: typing.Any
 bfloat16: dtype

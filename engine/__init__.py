@@ -39,6 +39,7 @@ from engine.elementwise import (  # type: ignore[assignment]  # noqa: F401
 from engine.extension import get_include
 from engine.grad_mode import enable_grad, inference_mode, no_grad
 from engine.inspection import __array_namespace_info__
+from engine.placement import device
 from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
     concat,
     expand_dims,
@@ -49,7 +50,7 @@ from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
 )
 
 if TYPE_CHECKING:
-    from engine import fft, linalg, nn, optim
+    from engine import distributed, fft, linalg, nn, optim
     from engine.routines import *  # noqa: F403
 
 # The array API's constants.
@@ -62,13 +63,15 @@ __array_api_version__ = interop.API_VERSION
 
 interop.install()
 
+_here = _os.path.dirname(_os.path.abspath(__file__))
 # Messages name the user's line, not one of ours.
-_C._set_package_dir(_os.path.dirname(_os.path.abspath(__file__)))
+_C._set_package_dir(_here)
+_C._load_backend_if_possible(_os.path.join(_here, "_cuda.so"))
 
 
 def __getattr__(name: str) -> _Any:
     # These load when first used: importing the engine stays quick.
-    if name in ("fft", "linalg", "nn", "optim"):
+    if name in ("distributed", "fft", "linalg", "nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
@@ -91,6 +94,7 @@ __all__ = [  # noqa: PLE0604
     "astype",
     "bitwise_invert",
     "can_cast",
+    "device",
     "enable_grad",
     "finfo",
     "iinfo",
@@ -103,6 +107,7 @@ __all__ = [  # noqa: PLE0604
     "inference_mode",
     "no_grad",
     "autograd",
+    "distributed",
     "fft",
     "linalg",
     "nn",

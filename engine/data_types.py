@@ -166,12 +166,12 @@ def astype(
         x: tensor of any shape.
         dtype: the dtype wanted. From complex to real numbers: TypeError; take engine.real first.
         copy: False returns ``x`` itself where it already has that dtype.
-        device: None or "cpu".
+        device: where the result lives; where ``x`` does if None.
 
     >>> engine.astype(engine.asarray([1.5]), engine.int64).tolist()
     [1]
     """
-    if device is not None:
-        Device(device)
     out = x.astype(dtype)
-    return x.clone() if copy and out.dtype == x.dtype else out
+    if device is not None:
+        out = out.to(Device(device))
+    return x.clone() if copy and out.dtype == x.dtype and out.device == x.device else out

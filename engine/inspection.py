@@ -25,20 +25,25 @@ class Info:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_DIMS}
 
     def default_device(self) -> Device:
-        """The device that creation functions use when not told: the CPU.
+        """The device that creation functions use when not told: the CPU, unless ``engine.device``
+        is entered.
 
         >>> engine.__array_namespace_info__().default_device()
         Device('cpu')
         """
-        return Device("cpu")
+        return _C._default_device()
 
     def devices(self) -> list[Device]:
-        """Every device of this build.
+        """Every device that this process can use.
 
-        >>> engine.__array_namespace_info__().devices()
-        [Device('cpu')]
+        >>> engine.__array_namespace_info__().devices()[0]
+        Device('cpu')
         """
-        return [Device("cpu")]
+        found = _C._backend_info()
+        return [
+            Device("cpu"),
+            *(Device(f"cuda:{i}") for i in range(found["device_count"] if found else 0)),
+        ]
 
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, dtype]:
         """The dtypes that Python numbers take.

@@ -39,12 +39,16 @@ def __array_namespace__(self: Tensor, /, *, api_version: str | None = None) -> A
 
 
 def to_device(self: Tensor, device: Device | str, /, *, stream: Any = None) -> Tensor:
-    """This tensor on a device; 'cpu' is the only one of this build.
+    """This tensor on a device: 'cpu', 'cuda' or 'cuda:1'.
 
-    Raises NotImplementedError for another device, ValueError for a stream: the CPU has none.
+    Raises NotImplementedError where no GPU can be used, ValueError for a stream: everything goes
+    to the one stream that a device has here, in order.
+
+    >>> engine.zeros(2).to_device("cpu").shape
+    (2,)
     """
     if stream is not None:
-        raise ValueError("to_device: 'cpu' has no stream, expected stream=None")
+        raise ValueError("to_device: a device has no stream to choose here, expected stream=None")
     return self.to(Device(device))
 
 
@@ -148,7 +152,11 @@ def __reduce_ex__(self: Tensor, protocol: SupportsIndex) -> Any:
 
 
 def is_shared(self: Tensor) -> bool:
-    """Whether other processes can see this tensor's memory: see share_memory_."""
+    """Whether other processes can see this tensor's memory: see share_memory_.
+
+    >>> engine.zeros(2).is_shared()
+    False
+    """
     sharing = sys.modules.get("engine.sharing")  # not there: nothing was ever shared
     return sharing is not None and sharing.is_shared(self)
 

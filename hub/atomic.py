@@ -56,7 +56,10 @@ def atomic_file(path: str | os.PathLike[str], needed: int = 0) -> Iterator[Binar
 
 
 def fsync_folder(folder: str | os.PathLike[str]) -> None:
-    """Make renames in `folder` survive a power cut, where the platform can sync folders."""
+    """Make renames in `folder` survive a power cut, where the platform can sync folders.
+
+    >>> fsync_folder(".")
+    """
     if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)

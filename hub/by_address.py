@@ -27,6 +27,9 @@ class FetchedFile:
         path: where it is: in the cache, or where the person said.
         sha256: its content's SHA-256, 64 hex digits.
         address: where it came from, without passwords and queries.
+
+    >>> hub.fetch_file("hf:ORG/REPO/model.safetensors").sha256     # doctest: +SKIP
+    '694f673d…'
     """
 
     path: Path

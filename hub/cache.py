@@ -39,7 +39,11 @@ _RACY_NS = 2_000_000_000
 
 
 def cache_home() -> Path:
-    """The cache folder: `ZOO_HOME` if set, else the platform's (Linux: `~/.cache/zoo`)."""
+    """The cache folder: `ZOO_HOME` if set, else the platform's (Linux: `~/.cache/zoo`).
+
+    >>> cache_home().is_absolute()
+    True
+    """
     home = os.environ.get("ZOO_HOME")
     if home:
         return Path(home).expanduser().absolute()
@@ -49,7 +53,11 @@ def cache_home() -> Path:
 
 
 def default_cache() -> Cache:
-    """The cache of `ZOO_HOME`, with those of `ZOO_SHARED` behind it."""
+    """The cache of `ZOO_HOME`, with those of `ZOO_SHARED` behind it.
+
+    >>> default_cache().home == cache_home()
+    True
+    """
     shared = [Path(part) for part in os.environ.get("ZOO_SHARED", "").split(os.pathsep) if part]
     return Cache(cache_home(), tuple(path.expanduser().absolute() for path in shared))
 

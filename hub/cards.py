@@ -273,7 +273,12 @@ class CardText:
 
 @dataclass(frozen=True)
 class Card:
-    """A set of published weights; the module's docstring documents each field."""
+    """A set of published weights; the module's docstring documents each field.
+
+    >>> card = hub.get_card("resnet20.letters")
+    >>> card.arch, card.input.size
+    ('resnet20', 32)
+    """
 
     name: str = _read(_text)
     arch: str = _read(_text)

@@ -29,6 +29,7 @@ from hub.content import SNIFF_BYTES, refuse_other_content
 from hub.errors import DiskFull, DownloadError, HashMismatch, TruncatedDownload
 from hub.patience import session_with_deadline
 from hub.policy import Expected, Pace, Policy
+from hub.progress import progress_bar
 from hub.reply import Reply, short_reason
 from hub.sources import hf_endpoint, token_for, without_secrets
 from hub.strict_json import strict_json
@@ -336,12 +337,9 @@ class _Transfer:
                 self.hash.update(chunk)
 
     def _bar(self, total: int | None, have: int) -> Any:
-        from tqdm import tqdm
-
-        # disable=None means: unless stderr is a terminal.
-        return tqdm(
-            total=total, initial=have, unit="B", unit_scale=True, unit_divisor=1000,
-            desc=self.label, disable=None if self.progress else True,
+        return progress_bar(
+            show=self.progress, total=total, initial=have, unit="B", unit_scale=True,
+            unit_divisor=1000, desc=self.label,
         )  # fmt: skip
 
     def _fault(self, reason: str) -> _Retry:

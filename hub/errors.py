@@ -10,27 +10,65 @@ import errno
 
 
 class HubError(Exception):
-    """A model card, a download or a weights file cannot be used; the message says what to do."""
+    """A model card, a download or a weights file cannot be used; the message says what to do.
+
+    >>> try:
+    ...     hub.get_card("resnet99")
+    ... except HubError as error:
+    ...     type(error).__name__
+    'UnknownCard'
+    """
 
 
 class CardError(HubError):
-    """A model card's front matter breaks the schema of `hub.cards.Card`."""
+    """A model card's front matter breaks the schema of `hub.cards.Card`.
+
+    >>> issubclass(CardError, HubError)
+    True
+    """
 
 
 class UnknownCard(HubError):
-    """No model card has this name; the message suggests near names."""
+    """No model card has this name; the message suggests near names.
+
+    >>> hub.get_card("resnet99")
+    Traceback (most recent call last):
+        ...
+    hub.errors.UnknownCard: ...
+    """
 
 
 class SourceError(HubError):
-    """An address of weights has no form that is read here."""
+    """An address of weights has no form that is read here.
+
+    >>> hub.fetch_file("hf:no-file")
+    Traceback (most recent call last):
+        ...
+    hub.errors.SourceError: ...
+    """
 
 
 class LockError(HubError):
-    """`zoo.lock` cannot be read, or pins other weights than a card names now."""
+    """`zoo.lock` cannot be read, or pins other weights than a card names now.
+
+    >>> from pathlib import Path
+    >>> Path("zoo.lock").write_text("not a lock")
+    10
+    >>> hub.ProjectLock(Path("zoo.lock")).pins()
+    Traceback (most recent call last):
+        ...
+    hub.errors.LockError: ...
+    """
 
 
 class OfflineError(HubError):
-    """The weights are not in the cache and `ZOO_OFFLINE=1` forbids to fetch them."""
+    """The weights are not in the cache and `ZOO_OFFLINE=1` forbids to fetch them.
+
+    >>> hub.weights(hub.get_card("vgg19.tv_in1k_v1"))     # doctest: +SKIP
+    Traceback (most recent call last):
+        ...
+    hub.errors.OfflineError: ...
+    """
 
 
 class DownloadError(HubError):
@@ -39,6 +77,11 @@ class DownloadError(HubError):
     Attributes:
         url: the address that failed ("" where several did).
         reason: what went wrong, in a few words.
+
+    >>> hub.fetch_file("https://127.0.0.1:9/x.safetensors")     # doctest: +SKIP
+    Traceback (most recent call last):
+        ...
+    hub.errors.DownloadError: ...
     """
 
     def __init__(self, message: str, *, url: str = "", reason: str = "") -> None:
@@ -48,19 +91,45 @@ class DownloadError(HubError):
 
 
 class TruncatedDownload(DownloadError):
-    """The server announced more bytes than it sent, on every attempt."""
+    """The server announced more bytes than it sent, on every attempt.
+
+    >>> issubclass(TruncatedDownload, DownloadError)
+    True
+    """
 
 
 class HashMismatch(DownloadError):
-    """Whole bytes arrived (or lie in a file), but their SHA-256 is not the expected one."""
+    """Whole bytes arrived (or lie in a file), but their SHA-256 is not the expected one.
+
+    >>> issubclass(HashMismatch, DownloadError)
+    True
+    """
 
 
 class NotWeights(HubError):
-    """The content is no weights file: a web page, a Git LFS pointer, JSON or nothing at all."""
+    """The content is no weights file: a web page, a Git LFS pointer, JSON or nothing at all.
+
+    >>> from pathlib import Path
+    >>> Path("w.safetensors").write_text("<html>")
+    6
+    >>> hub.read_state_dict("w.safetensors")
+    Traceback (most recent call last):
+        ...
+    hub.errors.NotWeights: ...
+    """
 
 
 class CorruptCheckpoint(HubError):
-    """A weights file is cut short, damaged, or says things about itself that cannot be true."""
+    """A weights file is cut short, damaged, or says things about itself that cannot be true.
+
+    >>> from pathlib import Path
+    >>> Path("w.safetensors").write_bytes(bytes(8) + b"{}")
+    10
+    >>> hub.read_safetensors("w.safetensors")
+    Traceback (most recent call last):
+        ...
+    hub.errors.CorruptCheckpoint: ...
+    """
 
 
 class UnsafePickle(HubError):
@@ -68,6 +137,9 @@ class UnsafePickle(HubError):
 
     Attributes:
         disallowed: the dotted name of that global, such as "os.system".
+
+    >>> UnsafePickle("it asks for os.system", disallowed="os.system").disallowed
+    'os.system'
     """
 
     def __init__(self, message: str, *, disallowed: str) -> None:
@@ -76,15 +148,27 @@ class UnsafePickle(HubError):
 
 
 class UnsupportedFormat(HubError):
-    """A sound file in a format, or with a dtype, that this reader does not read."""
+    """A sound file in a format, or with a dtype, that this reader does not read.
+
+    >>> issubclass(UnsupportedFormat, HubError)
+    True
+    """
 
 
 class KeyMismatch(HubError):
-    """The names in a weights file do not fit the names of the model."""
+    """The names in a weights file do not fit the names of the model.
+
+    >>> issubclass(KeyMismatch, HubError)
+    True
+    """
 
 
 class CacheError(HubError):
-    """The cache folder cannot be used: not writable, locked for too long, or not a folder."""
+    """The cache folder cannot be used: not writable, locked for too long, or not a folder.
+
+    >>> issubclass(CacheError, HubError)
+    True
+    """
 
 
 class DiskFull(HubError, OSError):
@@ -93,6 +177,9 @@ class DiskFull(HubError, OSError):
     Attributes:
         needed: bytes the whole write takes.
         free: bytes that were free when it failed.
+
+    >>> DiskFull("no room", needed=10, free=3).needed
+    10
     """
 
     def __init__(self, message: str, *, needed: int = 0, free: int = 0) -> None:

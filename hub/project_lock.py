@@ -47,6 +47,9 @@ class Pin:
         bytes: size of the file.
         file: its base name.
         source: where it came from, without passwords and queries.
+
+    >>> hub.ProjectLock(Path("zoo.lock")).pins()["resnet18.tv_in1k_v1"].file     # doctest: +SKIP
+    'resnet18-f37072fd.pth'
     """
 
     sha256: str

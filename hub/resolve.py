@@ -33,6 +33,9 @@ class Weights:
         path: the file; read it with `hub.read_state_dict`.
         sha256: its content's SHA-256, 64 hex digits.
         file: the card's entry it satisfies.
+
+    >>> hub.fetch(hub.get_card("resnet20.letters")).path.name
+    'resnet20.letters.safetensors'
     """
 
     path: Path

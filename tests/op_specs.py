@@ -319,6 +319,7 @@ OTHERWISE_TESTED = {
     "tests/engine/test_system.py": {
         "get_num_threads", "set_num_threads", "cpu_isa", "memory_stats",
         "reset_peak_memory_stats", "empty_cache", "get_conv_algorithm", "set_conv_algorithm",
+        "device",
     },
     "tests/engine/test_random.py": {
         "rand", "randn", "randint", "randperm", "bernoulli", "uniform_", "normal_",

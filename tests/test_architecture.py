@@ -16,17 +16,17 @@ CSRC = ROOT / "engine" / "csrc"
 
 # What each package may import besides the standard library and itself.
 MAY_IMPORT = {
-    "engine": {"numpy"},
+    "engine": {"numpy", "mpi4py"},
     "hub": {"numpy", "requests", "tqdm", "safetensors", "yaml", "filelock", "platformdirs",
             "urllib3"},
     "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tensorboardX", "tiktoken",
             "tokenizers", "onnx", "onnxruntime", "tomli"},
-    "cli": {"zoo", "hub", "numpy", "PIL", "tqdm", "shtab"},
+    "cli": {"zoo", "hub", "numpy", "PIL", "tqdm", "shtab", "bottle", "waitress"},
 }  # fmt: skip
 # Slow to import: only inside functions, so that no command pays for what it does not use.
 LAZY = {"requests", "urllib3", "tqdm", "matplotlib", "tensorboardX", "yaml", "filelock",
-        "platformdirs", "tiktoken", "tokenizers", "onnx", "onnxruntime"}  # fmt: skip
-LAZY_FOR_THE_CLI = {"numpy", "PIL", "shtab"} | LAZY
+        "platformdirs", "tiktoken", "tokenizers", "onnx", "onnxruntime", "mpi4py"}  # fmt: skip
+LAZY_FOR_THE_CLI = {"numpy", "PIL", "shtab", "bottle", "waitress"} | LAZY
 
 # What each part of the C++ code may include, besides itself and the standard library.
 MAY_INCLUDE = {

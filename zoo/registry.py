@@ -24,7 +24,11 @@ FAMILIES = ("resnet", "vgg", "gpt")
 
 
 class Config(Protocol):
-    """What the zoo knows of a row of a family's VARIANTS, a dataclass; the rest is its own."""
+    """What the zoo knows of a row of a family's VARIANTS, a dataclass; the rest is its own.
+
+    >>> get_arch("resnet50").config.task
+    'image-classification'
+    """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -39,7 +43,11 @@ class Config(Protocol):
 
 @dataclass(frozen=True)
 class Arch:
-    """An architecture: one variant of a family."""
+    """An architecture: one variant of a family.
+
+    >>> get_arch("resnet50").family
+    'resnet'
+    """
 
     name: str  # such as "resnet50"
     family: str  # module of zoo.models that defines it
@@ -78,7 +86,11 @@ class Arch:
 
 @cache
 def archs() -> Mapping[str, Arch]:
-    """All architectures by name, families and sizes in order."""
+    """All architectures by name, families and sizes in order.
+
+    >>> "resnet50" in archs()
+    True
+    """
     found: dict[str, Arch] = {}
     for family in FAMILIES:
         for name, config in import_module(f"zoo.models.{family}").VARIANTS.items():
@@ -109,7 +121,10 @@ def get_arch(name: str) -> Arch:
 
 
 def check_name(name: str) -> None:
-    """Raises UnknownModelError unless `name` is an architecture's or a card's."""
+    """Raises UnknownModelError unless `name` is an architecture's or a card's.
+
+    >>> check_name("resnet50")
+    """
     get_arch(name)
 
 

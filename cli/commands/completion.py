@@ -7,7 +7,7 @@ import argparse
 _DESCRIPTION = """\
 Print a completion script. To use it in every new shell:
   bash   zoo completion bash > ~/.local/share/bash-completion/completions/zoo
-  zsh    zoo completion zsh > ~/.zfunc/_zoo      (~/.zfunc in fpath, before compinit)
+  zsh    zoo completion zsh > ~/.zfunc/_zoo   (~/.zfunc in fpath before compinit)
   tcsh   zoo completion tcsh >> ~/.tcshrc"""
 _SHELLS = ("bash", "zsh", "tcsh")
 
@@ -15,7 +15,6 @@ _SHELLS = ("bash", "zsh", "tcsh")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = _DESCRIPTION
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help="bash, zsh or tcsh")
 
 

@@ -17,9 +17,9 @@ off is continued by the same command. NAME is a name from `zoo list`, or an addr
 https://..., hf:ORG/REPO[@REVISION]/FILE, file://... or a path."""
 _EPILOG = """\
 environment:
-  ZOO_HOME     folder of the cache          ZOO_MIRROR   copies that are asked first
-  ZOO_SHARED   caches that are only read    HF_TOKEN     access token for Hugging Face
-  ZOO_OFFLINE  1: use no network            ZOO_LOCK     lock file, if not ./zoo.lock
+  ZOO_HOME     folder of the cache        ZOO_MIRROR  copies to ask first
+  ZOO_SHARED   caches that are only read  HF_TOKEN    token for Hugging Face
+  ZOO_OFFLINE  1: use no network          ZOO_LOCK    instead of ./zoo.lock
 """
 
 
@@ -27,7 +27,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("names", metavar="NAME", nargs="+", help="model, weights or address")
     parser.add_argument(
         "--lock", action="store_true", help="start a zoo.lock here, if there is none yet, with them"

@@ -22,7 +22,6 @@ per byte, each token scored once."""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = _DESCRIPTION
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("run", metavar="RUN", help="a run's folder, or a model.safetensors")
     parser.add_argument(
         "--data", metavar="DIR", required=True, help="folder with a folder per class, or `demo`"

@@ -17,7 +17,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     width = max(map(len, FORMATS))
     lines = [f"  {name:<{width}}  {chosen.text}" for name, chosen in FORMATS.items()]
     parser.epilog = "\n".join(["formats:", *lines])
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("run", metavar="RUN", help="run folder, weights file or model name")
     parser.add_argument("--format", required=True, choices=FORMATS, help="see below")
     parser.add_argument(

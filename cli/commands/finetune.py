@@ -8,6 +8,7 @@ from typing import Any
 
 from cli.errors import UsageError
 from cli.flags import add_settings, given_settings
+from cli.ranks import add_nproc, on_ranks, typed
 from cli.text_runs import add_text_settings, finetune_on_text, is_about_text, resume_on_text
 
 _DESCRIPTION = """\
@@ -23,7 +24,6 @@ _THIS_RUN = ""  # value of --resume without a folder: the one of --out
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = _DESCRIPTION
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.usage = "zoo finetune MODEL --data DIR [options]\n       zoo finetune --resume RUN"
     parser.add_argument("model", metavar="MODEL", nargs="?", help="a name from `zoo list`")
     parser.add_argument(
@@ -88,12 +88,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="first offer to move unreadable files and duplicates out of DIR; asks each time",
     )
+    add_nproc(parser)
     add_settings(parser)
     add_text_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start a run, or go on with one."""
+    """Start a run, or go on with one; on one process, or as one of several ranks."""
+    alone = typed(args, "print_recipe", "find_lr", "plan", "fix", "folds")
+    return on_ranks(args, lambda: _run(args), refused=alone)
+
+
+def _run(args: argparse.Namespace) -> int:
     resumed = args.out if args.resume == _THIS_RUN else args.resume
     if is_about_text(args, resumed) and (args.data is not None or resumed is not None):
         if resumed is not None:

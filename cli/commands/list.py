@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     cache = hub.default_cache()
     names = zoo.list_models(args.pattern, pretrained=args.pretrained)
-    facts = ("published result", "parameters", "download", "cached", "licence")
+    facts = ("result", "params", "download", "here", "licence")
     if args.pretrained:
         cards = [hub.get_card(name) for name in names]
         rows = [{"name": card.name, **_facts(card, is_stored(card, cache))} for card in cards]
@@ -47,10 +47,11 @@ def run(args: argparse.Namespace) -> int:
             stored = bool(own) and is_stored(own[0], cache)
             more = _facts(own[0], stored) if own else {"cached": False}
             rows.append({"name": name, **more, "weights": [card.name for card in own]})
-            tags = [card.name.removeprefix(f"{name}.") for card in own]
             some = _cells(own[0], stored) if own else ("-",) * len(facts)
-            cells.append((name, *some, ", ".join(tags) or "-"))
-        lines = table(("model", *facts, "MODEL.TAG of its weights (first: default)"), cells)
+            cells.append((name, *some, str(len(own)) if own else "-"))
+        lines = table(("model", *facts, "sets"), cells)
+        if any(len(row["weights"]) > 1 for row in rows):
+            lines += ["", "All sets of weights by name: zoo list PATTERN --pretrained"]
     if args.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     elif rows:
@@ -81,9 +82,13 @@ def _without_blanks(values: dict[str, Any]) -> dict[str, Any]:
 def _cells(card: Card, stored: bool) -> tuple[str, ...]:
     download = card.files[0].url is not None
     return (
-        f"{card.metrics[0].value}, {card.metrics[0].dataset}" if card.metrics else "-",
-        f"{card.params / 1e6:.1f} M",
-        f"{card.bytes / 1e6:.1f} MB" if download else "included",
+        card.metrics[0].value if card.metrics else "-",
+        _short(card.params / 1e6, "M"),
+        _short(card.bytes / 1e6, "MB") if download else "included",
         "yes" if stored else "-",
         card.license,
     )
+
+
+def _short(number: float, unit: str) -> str:
+    return f"{number:.0f} {unit}" if number >= 10 else f"{number:.1f} {unit}"

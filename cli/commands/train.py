@@ -6,6 +6,7 @@ import argparse
 
 from cli.errors import UsageError
 from cli.flags import positive
+from cli.ranks import add_nproc, on_ranks
 from cli.text_runs import add_text_settings, finetune_on_text, resume_on_text
 
 _DESCRIPTION = """\
@@ -25,7 +26,6 @@ _SIZES = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = _DESCRIPTION
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.usage = "zoo train --data TEXT [options]\n       zoo train --resume RUN"
     parser.add_argument("--data", metavar="TEXT", help="file, folder or pattern in quotes")
     parser.add_argument(
@@ -50,11 +50,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="folder for the results, new or empty (default: runs/gpt_CONFIG-N, the first free N)",
     )
     parser.add_argument("--resume", metavar="RUN", help="go on with the run in folder RUN")
+    add_nproc(parser)
     add_text_settings(parser, all_of_them=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start a run, or go on with one."""
+    """Start a run, or go on with one; on one process, or as one of several ranks."""
+    return on_ranks(args, lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         args.model = None
         return resume_on_text(args, args.resume)

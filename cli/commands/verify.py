@@ -42,13 +42,12 @@ def run(args: argparse.Namespace) -> int:
 
 def print_checks(check: Callable[[Show], Iterable[Checked]], scope: str, as_json: bool) -> int:
     """Print results as they come, with a bar on a terminal; returns the exit code."""
-    from tqdm import tqdm
+    from hub.progress import progress_bar
 
     seen = []
-    # disable=None means: unless stderr is a terminal.
-    with tqdm(
-        desc="verifying", unit="B", unit_scale=True, unit_divisor=1000, leave=False,
-        disable=True if as_json else None,
+    with progress_bar(
+        show=not as_json, desc="verifying", unit="B", unit_scale=True, unit_divisor=1000,
+        leave=False,
     ) as bar:  # fmt: skip
         for result in check(bar.update):
             seen.append(result)

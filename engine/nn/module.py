@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import engine
-from engine import Tensor
+from engine import _C, Tensor
 from engine.nn.hooks import Hook, ModuleHooks, RemovableHandle
 from engine.nn.parameter import Parameter
 from engine.nn.state import IncompatibleKeys, adoptable, check_state
@@ -229,6 +229,8 @@ class Module:
         if assign:
             taken = adoptable(own, values)
             replaced = {id(own[key]): values.pop(key).detach() for key in taken}
+            for tensor in replaced.values():
+                _C._given_away(tensor)
             self._replace_tensors(lambda tensor: replaced.get(id(tensor)))
         with engine.no_grad():
             for key, value in values.items():
@@ -288,9 +290,11 @@ class Module:
         their dtype.
 
         Args:
-            target: a dtype such as engine.float64, or a device such as "cpu".
+            target: a dtype such as engine.float64, or a device such as "cuda".
         """
-        is_device = isinstance(target, str) and target.split(":")[0] in ("cpu", "cuda")
+        is_device = isinstance(target, engine.Device) or (
+            isinstance(target, str) and target.split(":")[0] in ("cpu", "cuda")
+        )
         self._replace_tensors(
             lambda tensor: (
                 tensor.detach().to(target) if is_device or tensor.dtype.is_floating_point else None

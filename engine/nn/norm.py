@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import engine
 from engine import _C, Tensor
@@ -38,6 +38,9 @@ class BatchNorm2d(Module):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
 
+    # Ranks whose parts of a batch count as one batch in training: an engine.distributed.Group.
+    group: Any = None
+
     # Files from before 2018 do not have the counter.
     optional_buffers: ClassVar[tuple[str, ...]] = ("num_batches_tracked",)
 
@@ -71,6 +74,13 @@ class BatchNorm2d(Module):
         momentum = self.momentum
         if momentum is None:  # the plain average gives the newest of n batches the weight 1 / n
             momentum = 0.0 if count is None else 1 / (int(count) + 1)
+        if self.group is not None and self.training:
+            from engine.nn.synced_norm import synced_batch_norm
+
+            y = synced_batch_norm(self, x, momentum, residual, relu)
+            if count is not None:
+                count.add_(1)
+            return y
         y = _C.batch_norm(
             x,
             self.weight,

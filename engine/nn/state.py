@@ -15,7 +15,11 @@ _SHOWN = 8  # keys listed in a message before "and N more"
 
 
 class IncompatibleKeys(NamedTuple):
-    """What a lenient load left out."""
+    """What a lenient load left out.
+
+    >>> IncompatibleKeys(["fc.bias"], []).missing_keys
+    ['fc.bias']
+    """
 
     missing_keys: list[str]  # of the model, not in the dict
     unexpected_keys: list[str]  # of the dict, not in the model
@@ -29,6 +33,12 @@ class StateDictError(RuntimeError):
         unexpected_keys: keys of the dict that the model lacks.
         mismatched: key -> what is wrong with its value, such as both shapes.
         matched: how many keys are in both.
+
+    >>> try:
+    ...     engine.nn.Linear(2, 3).load_state_dict({})
+    ... except StateDictError as error:
+    ...     error.missing_keys
+    ['weight', 'bias']
     """
 
     def __init__(

@@ -14,6 +14,9 @@ class NonFiniteGradientError(RuntimeError):
 
     Attributes:
         norm: the norm of all gradients, infinity or NaN.
+
+    >>> NonFiniteGradientError(float("inf")).norm
+    inf
     """
 
     def __init__(self, norm: float) -> None:

@@ -13,7 +13,15 @@ Params = Iterable[Tensor | tuple[str, Tensor] | Mapping[str, Any]]
 
 
 class OptimizerStateError(RuntimeError):
-    """A saved optimizer state does not fit this optimizer; nothing was changed."""
+    """A saved optimizer state does not fit this optimizer; nothing was changed.
+
+    >>> optimizer = engine.optim.SGD([engine.zeros(2)], lr=0.1)
+    >>> try:
+    ...     optimizer.load_state_dict({"state": {}, "param_groups": []})
+    ... except OptimizerStateError:
+    ...     "nothing was changed"
+    'nothing was changed'
+    """
 
 
 class Optimizer:
@@ -36,6 +44,10 @@ class Optimizer:
     Raises:
         TypeError: something that is no tensor.
         ValueError: no parameters, one given twice, an unknown hyperparameter, or a bad value.
+
+    >>> optimizer = engine.optim.SGD([("w", engine.zeros(2))], lr=0.1)
+    >>> optimizer.param_groups[0]["names"]
+    ['w']
     """
 
     _state_tensors: ClassVar[tuple[str, ...]] = ()  # tensors in each parameter's state

@@ -1,13 +1,7 @@
-"""The report in a real browser: python -m pytest -m browser
-
-Needs `pip install playwright` and a Chromium: playwright's own (`playwright install chromium`),
-Debian's, or the program that ZOO_CHROMIUM names.
-"""
+"""The report in a real browser: python -m pytest -m browser"""
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,19 +10,6 @@ import engine
 from zoo.train import finetune
 
 pytestmark = pytest.mark.browser
-
-_NAMES = ("chromium", "chromium-headless-shell", "google-chrome", "chromium-browser")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    program = os.environ.get("ZOO_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

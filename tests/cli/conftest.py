@@ -112,6 +112,18 @@ def two_classes(make_pictures: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
+def zoo_in() -> Callable[..., Result]:
+    """Run `zoo ARGUMENTS...` in a folder: for what is made once for many tests."""
+    return lambda folder, *arguments: finish(start_in(folder, environment_in(folder), arguments))
+
+
+@pytest.fixture(scope="session")
+def pictures_in() -> Callable[..., Path]:
+    """A folder of pictures: pictures_in(folder, {"red": 5, "blue": 5})."""
+    return write_pictures
+
+
+@pytest.fixture(scope="session")
 def finished_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(run, pictures): three epochs of 8 steps on `two_classes`, left alone. Not to be changed."""
     folder = tmp_path_factory.mktemp("finished")

@@ -155,9 +155,21 @@ def test_allocator_reuses_and_reports() -> None:
     assert engine.memory_stats()["reserved_bytes"] < after["reserved_bytes"]
 
 
-def test_unknown_device_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="'cuda:0' is not in this build"):
-        engine.ones(1).to("cuda:0")
+def test_a_device_that_cannot_be_used_is_refused_with_the_reason() -> None:
+    code = "import engine\ntry: engine.ones(1).to('cuda:63')\nexcept Exception as e: print(e)"
+    said = run_python(code)
+    assert said.startswith(
+        ("device 'cuda' is not available: this ", "device 'cuda:63' is not there")
+    )
+
+
+def test_the_device_context_goes_back_where_it_was() -> None:
+    with engine.device("cpu") as where:
+        assert engine.zeros(2).device == where == "cpu"
+        with pytest.raises(ValueError, match="'gpu' is no device; expected 'cpu', 'cuda'"):
+            with engine.device("gpu"):
+                pass
+    assert engine.zeros(2).device == "cpu"
 
 
 def test_both_convolution_algorithms_agree_within_the_documented_error() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from hub.progress import progress_bar
 from zoo.data.decode import decode_with_facts, read_bytes
 from zoo.data.errors import UnreadableImage
 from zoo.data.facts_cache import FactsCache
@@ -62,8 +63,6 @@ def inspect(
         threads: None takes one per CPU, at most 8.
         progress: show a progress bar on the error stream.
     """
-    from tqdm import tqdm
-
     threads = default_threads() if threads is None else threads
     cache = FactsCache(root)
     facts: dict[str, PictureFacts] = {}
@@ -75,8 +74,9 @@ def inspect(
         else:
             facts[picture.name] = PictureFacts(*known)
     chunks = [unread[i : i + _CHUNK] for i in range(0, len(unread), _CHUNK)]
-    disable = None if progress else True  # None: unless the error stream is no terminal
-    bar = tqdm(total=len(unread), desc="Checking pictures", unit="", leave=False, disable=disable)
+    bar = progress_bar(
+        show=progress, total=len(unread), desc="Checking pictures", unit="", leave=False
+    )
     # Pillow warns of damaged metadata on the error stream, file unnamed; damage that matters fails.
     with warnings.catch_warnings(), bar:
         warnings.filterwarnings("ignore", module=r"PIL\.")

@@ -25,7 +25,11 @@ _SYSTEM_FOLDERS = frozenset(["__macosx", "@eadir", "__pycache__", "lost+found", 
 
 
 class Picture(NamedTuple):
-    """One file: its path, its name relative to the data folder ("/" between parts), its class."""
+    """One file: its path, its name relative to the data folder ("/" between parts), its class.
+
+    >>> Picture("imgs/cat/1.jpg", "cat/1.jpg", "cat").class_name
+    'cat'
+    """
 
     path: str
     name: str

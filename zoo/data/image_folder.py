@@ -57,6 +57,14 @@ class Folder:
         skipped: what was left out.
         of_model: the classes are those of a model, whatever pictures there are.
         strays: (class, pictures) that the model does not know; these pictures are in no part.
+
+    >>> from PIL import Image
+    >>> from pathlib import Path
+    >>> for name in ("cat", "dog"):
+    ...     Path("imgs", name).mkdir(parents=True)
+    ...     Image.new("RGB", (8, 8)).save(f"imgs/{name}/1.png")
+    >>> zoo.data.scan("imgs").classes
+    ('cat', 'dog')
     """
 
     root: Path
@@ -122,6 +130,9 @@ class FolderImages(ImageSet):
         classes: class names in index order; holds the class of every picture.
         digests: SHA-256 of each picture's file, by name. A file that holds something else by the
             time it is loaded is refused, so that what is learned is what was checked.
+
+    >>> FolderImages([Picture("imgs/cat/1.png", "cat/1.png", "cat")], ["cat"], {}).labels
+    array([0])
     """
 
     def __init__(

@@ -22,6 +22,10 @@ class ImageSet(ABC):
     Attributes:
         classes: class names; a label is an index into them.
         labels: (N,) int64.
+
+    >>> images = zoo.demo.load_digits()
+    >>> isinstance(images, ImageSet), len(images), images.load(0).size
+    (True, 1797, (8, 8))
     """
 
     classes: tuple[str, ...]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_CACHE_BYTES = 256 << 20
 _ORDER_STREAM = 1  # apart from the samples' own random numbers
 _BYTES_PER_PIXEL = 4  # Pillow pads RGB to four bytes
+_Planned = tuple[NDArray[np.int64], NDArray[np.int64]]  # indices, and how often each came before
 _LARGEST_CHUNK = 8  # pictures a thread prepares in one go; what an interrupt has to wait for
 
 
@@ -37,6 +38,10 @@ class Batch(NamedTuple):
         images: (N, size, size, 3) uint8.
         labels: (N,) int64.
         indices: (N,) int64, positions in the image set.
+
+    >>> batch = Batch(np.zeros((2, 8, 8, 3), np.uint8), np.array([0, 1]), np.array([5, 3]))
+    >>> batch.images.shape
+    (2, 8, 8, 3)
     """
 
     images: NDArray[np.uint8]
@@ -120,6 +125,8 @@ class Loader:
         odds: how often each picture shall come in training; see `epoch_batches`.
         cache_bytes: memory for pictures whose deterministic part is done (decoded, and resized
             where the transform allows), so that later epochs need not decode them again; 0: none.
+        share: (r, n): of what n loaders share out, that of loader r. In training the r-th of n
+            stretches of every batch, which may be empty; otherwise batches r, r + n, r + 2 n ...
 
     Raises:
         ValueError: an argument out of range, by name.
@@ -141,6 +148,7 @@ class Loader:
         prefetch: int = 2,
         odds: NDArray[np.float64] | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
         threads = default_threads() if threads is None else threads
         checks = (
@@ -161,11 +169,12 @@ class Loader:
         self.threads = threads
         self.prefetch = prefetch
         self.odds = odds
+        self.share = share
         self._cache = PictureCache(cache_bytes)
         self._running: weakref.WeakSet[Generator[Batch, None, None]] = weakref.WeakSet()
 
     def __len__(self) -> int:
-        """Batches in an epoch."""
+        """Batches in an epoch, those of all shares."""
         return len(epoch_batches(len(self.images), self.batch_size, training=self.training))
 
     def epoch(self, epoch: int = 0, start_batch: int = 0) -> Generator[Batch, None, None]:
@@ -210,7 +219,9 @@ class Loader:
         chunk = min(max(self.batch_size // (4 * self.threads), 1), _LARGEST_CHUNK)
 
         def chunks() -> Iterator[_Chunk]:
-            for indices, repeat in list(zip(plan, repeats, strict=True))[start_batch:]:
+            for indices, repeat in self._own(list(zip(plan, repeats, strict=True))[start_batch:]):
+                if not len(indices):
+                    yield _Chunk(_Pending(indices, indices, epoch), 0, 0)
                 # A picture that comes again in an epoch is another view: it counts as if further
                 # copies of the whole set followed the set.
                 batch = _Pending(indices, indices + repeat * len(self.images), epoch)
@@ -223,10 +234,23 @@ class Loader:
             for filled in done:
                 batch = filled.batch
                 if filled.stop == len(batch.indices):  # chunks come in order: this is the last
+                    if batch.images is None:  # an empty share: nothing says how large it would be
+                        batch.allocate((0, 0, 3))
                     assert batch.images is not None
                     yield Batch(batch.images, self.images.labels[batch.indices], batch.indices)
         finally:
             done.close()
+
+    def _own(self, batches: list[_Planned]) -> list[_Planned]:
+        """This loader's share of some batches."""
+        number, count = self.share
+        if not self.training:
+            return batches[number::count]
+        parts = []
+        for indices, repeat in batches:
+            part = slice(len(indices) * number // count, len(indices) * (number + 1) // count)
+            parts.append((indices[part], repeat[part]))
+        return parts
 
     def _fill(self, chunk: _Chunk) -> _Chunk:
         """Prepare the pictures of one chunk in place."""

@@ -16,7 +16,12 @@ from zoo.data.split import Fold, split
 
 @dataclass(frozen=True)
 class PreparedFolder:
-    """Two labelled sets with one class mapping (`train.classes`), and the report on them."""
+    """Two labelled sets with one class mapping (`train.classes`), and the report on them.
+
+    >>> prepared = zoo.demo.prepare_digits()
+    >>> prepared.train.classes == prepared.val.classes
+    True
+    """
 
     train: ImageSet
     val: ImageSet
@@ -82,6 +87,8 @@ def prepare_evaluation(
 
     Raises:
         StrayClasses: strict, and there is a class that the model does not know; or it knows none.
+
+    >>> images, audit, unknown = prepare_evaluation("imgs", ["cat", "dog"])     # doctest: +SKIP
     """
     folder = scan_for_classes(root, classes)
     if strict and folder.strays:

@@ -14,7 +14,11 @@ from zoo.data.image_set import ImageSet
 
 
 class Fold(NamedTuple):
-    """One part of equal parts: `number` from 0 to `of` - 1."""
+    """One part of equal parts: `number` from 0 to `of` - 1.
+
+    >>> Fold(0, 5)
+    Fold(number=0, of=5)
+    """
 
     number: int
     of: int
@@ -85,6 +89,10 @@ def split(
 
     Raises:
         DataError: nothing is left to validate on, or a class has nothing left to train on.
+
+    >>> train, val = split(zoo.demo.load_digits(), val_fraction=0.2)
+    >>> len(train) + len(val)
+    1797
     """
     digests = [images.digest(i) for i in range(len(images))]
     train, val = split_by_content(images.labels, digests, val_fraction, seed, fold)

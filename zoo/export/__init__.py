@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """One way to write a model."""
+    """One way to write a model.
+
+    >>> FORMATS["onnx"].suffix
+    '.onnx'
+    """
 
     suffix: str  # of the file or folder
     text: str  # what it is, for help
@@ -43,7 +47,11 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written."""
+    """What was written.
+
+    >>> export("run1", "onnx").path     # doctest: +SKIP
+    PosixPath('run1.onnx')
+    """
 
     path: Path
     bytes: int  # of the file, or of the folder's files

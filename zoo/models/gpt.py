@@ -269,7 +269,8 @@ class GPT(TextModel):
         self, batch: int, length: int | None = None, pads: Sequence[int] | None = None
     ) -> KVCache:
         """An empty cache for this model; see KVCache."""
-        return KVCache(self.config, batch, length, pads, self.wte.weight.dtype)
+        with engine.device(self.wte.weight.device):
+            return KVCache(self.config, batch, length, pads, self.wte.weight.dtype)
 
     def hidden(
         self,
@@ -306,9 +307,10 @@ class GPT(TextModel):
             pads = cache.pads
         elif pads is not None and not any(pads):
             pads = None
-        x = self.wte(tokens) + self.wpe(_positions(before, t, pads))  # (B, T, C)
+        with engine.device(tokens.device):
+            positions, mask = _positions(before, t, pads), _mask(before, t, pads)
+        x = self.wte(tokens) + self.wpe(positions)  # (B, T, C)
         x = F.dropout(x, self.config.dropout, self.training)
-        mask = _mask(before, t, pads)
         for layer, block in enumerate(self.h):
             if self.checkpointing and self.training:
                 x = checkpoint(block, x, layer, mask, cache)

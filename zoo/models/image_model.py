@@ -19,7 +19,11 @@ _COLOURS = 3  # channels of the pictures that published weights are for
 
 @dataclass(frozen=True, kw_only=True)
 class ImageConfig:
-    """What every row of a table of image classifiers has."""
+    """What every row of a table of image classifiers has.
+
+    >>> zoo.load("resnet20").config.num_classes
+    10
+    """
 
     task: ClassVar[str] = "image-classification"
 
@@ -41,7 +45,11 @@ class ImageConfig:
 
 @dataclass(frozen=True)
 class FeatureInfo:
-    """What one stage's maps are."""
+    """What one stage's maps are.
+
+    >>> zoo.load("resnet20").feature_info[0].channels
+    16
+    """
 
     name: str  # of the stage
     channels: int
@@ -60,6 +68,10 @@ class ImageModel(ZooModel):
         preprocessing: how pictures are made ready for these weights.
         num_features: channels of the last maps.
         head_features: numbers that the last layer sees.
+
+    >>> model = zoo.load("resnet20", num_classes=3)
+    >>> isinstance(model, ImageModel), model.classes
+    (True, ('0', '1', '2'))
     """
 
     input_name: ClassVar[str]  # of the first convolution: what its state-dict keys start with
@@ -229,6 +241,9 @@ def expect_images(model: ZooModel) -> ImageModel:
 
     Raises:
         WrongTask: it does something else.
+
+    >>> expect_images(zoo.load("resnet20")).input_name
+    'conv1'
     """
     if not isinstance(model, ImageModel):
         from zoo.errors import WrongTask

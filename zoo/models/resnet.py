@@ -74,7 +74,7 @@ class PadShortcut(nn.Module):
         x = x[:, :, :: self.stride, :: self.stride]  # (N, C, H / s, W / s)
         n, _, h, w = x.shape
         # Zeros in the order of the pictures, channels last, so that joining copies whole rows.
-        zeros = engine.zeros((n, h, w, self.new_channels), dtype=x.dtype)
+        zeros = engine.zeros((n, h, w, self.new_channels), dtype=x.dtype, device=x.device)
         return engine.concat([x, zeros.permute_dims((0, 3, 1, 2))], axis=1)  # (N, C', H / s, W / s)
 
     def extra_repr(self) -> str:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 class ContextTooLong(ValueError):
-    """A sequence is longer than the model can read; `tokens` long, where `context` is the limit."""
+    """A sequence is longer than the model can read; `tokens` long, where `context` is the limit.
+
+    >>> issubclass(ContextTooLong, ValueError)
+    True
+    """
 
     def __init__(self, tokens: int, context: int) -> None:
         super().__init__(
@@ -38,6 +42,10 @@ class TextModel(ZooModel):
         config: a frozen dataclass: what the model was built from.
         checkpointing: keep only the blocks' inputs for the backward pass and compute the rest
             again: less memory for a third more time.
+
+    >>> model = zoo.load("gpt_shakespeare")
+    >>> isinstance(model, TextModel), model.context > 0
+    (True, True)
     """
 
     config: Any
@@ -140,6 +148,9 @@ def expect_text(model: ZooModel) -> TextModel:
 
     Raises:
         WrongTask: it does something else.
+
+    >>> expect_text(zoo.load("gpt_shakespeare")).tokenizer.size > 0
+    True
     """
     if not isinstance(model, TextModel):
         from zoo.errors import WrongTask

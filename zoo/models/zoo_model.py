@@ -20,6 +20,10 @@ class ZooModel(Module):
         source: where the weights are from: "name" (of the card, the file, or "random values") and
             "sha256" (of the file, or None).
         notices: what a person should know about how it was loaded, such as a new last layer.
+
+    >>> model = zoo.load("resnet20")
+    >>> isinstance(model, ZooModel), model.arch
+    (True, 'resnet20')
     """
 
     # Names in hub.keymaps.KEY_MAPS of the layouts that files for such a model come in.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import hub
 import zoo
+from hub.progress import progress_bar
 from zoo.data import Audit, ImageSet, Loader
 from zoo.models.image_model import expect_images
 from zoo.report import sections
@@ -59,12 +60,11 @@ def write_report(
     >>> write_report(Path("run1"), prepared.val, prepared.audit)     # doctest: +SKIP
     PosixPath('run1/report.html')
     """
-    from tqdm import tqdm
-
     record = Record.read(folder)
     model = expect_images(zoo.load(folder))
-    disable = None if show_progress else True
-    bar = tqdm(total=len(val), desc="report", unit=" images", leave=False, disable=disable)
+    bar = progress_bar(
+        show=show_progress, total=len(val), desc="report", unit=" images", leave=False
+    )
     with Loader(val, model.preprocessing, batch_size, threads=threads) as loader, bar:
         answers = answer(model, loader, bar.update)
     page = document(record.title, STYLE, *_body(record, audit, answers, val, model))

@@ -7,7 +7,7 @@ validates is the target of exactly one block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,8 +138,13 @@ class EpochBlocks:
             sizes.append(self.count % batch_size)
         self.batch_weights = [size * self.block for size in sizes]
 
-    def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    def epoch(
+        self, epoch: int, start: int = 0, part: Callable[[int], slice] = slice
+    ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """(tokens (B, T), targets (B, T)) of the batches of an epoch, from number `start` on.
+
+        Args:
+            part: what is wanted of a batch of so many blocks; all by default.
 
         The blocks begin at an offset that is drawn anew, so that text is cut elsewhere in every
         epoch; what it passes over and what remains at the end is less than two blocks.
@@ -150,10 +155,13 @@ class EpochBlocks:
         order = draw.permutation(self.count)
         for first in range(start * self.batch_size, self.count, self.batch_size):
             rows = offset + order[first : first + self.batch_size] * self.block
-            yield (
-                np.stack([self.tokens.tokens[r : r + self.block] for r in rows]).astype(np.int64),
-                np.stack([self.tokens.targets(r + 1, r + 1 + self.block) for r in rows]),
-            )
+            rows = rows[part(len(rows))]
+            ids = np.empty((len(rows), self.block), np.int64)
+            targets = np.empty((len(rows), self.block), np.int64)
+            for number, row in enumerate(rows):
+                ids[number] = self.tokens.tokens[row : row + self.block]
+                targets[number] = self.tokens.targets(row + 1, row + 1 + self.block)
+            yield ids, targets
 
 
 def windows(

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import hub
 from hub.cache import Cache
+from hub.progress import progress_bar
 from hub.sealed import find_sealed, write_sealed
 from zoo.text.errors import TextNotFound
 from zoo.text.read import Document, find_files, read_documents
@@ -109,17 +110,14 @@ def load_corpus(
 def _tokenised(
     files: Sequence[Path], tokenizer: Tokenizer, bad_bytes: str, show_progress: bool
 ) -> tuple[dict[str, NDArray[Any]], int]:
-    from tqdm import tqdm
-
     kind = np.uint16 if tokenizer.size <= 1 << 16 else np.uint32
     parts: list[NDArray[Any]] = []
     unlearned: list[tuple[int, int]] = []  # spans of prompts
     starts, total, learned_bytes = [0], 0, 0
     size = sum(path.stat().st_size for path in files)
-    with tqdm(
-        total=size, desc="tokenising", unit="B", unit_scale=True, leave=False,
-        disable=None if show_progress else True,
-    ) as bar:  # fmt: skip
+    with progress_bar(
+        show=show_progress, total=size, desc="tokenising", unit="B", unit_scale=True, leave=False
+    ) as bar:
         for path in files:
             data = path.read_bytes()
             for document in read_documents(path, data, bad_bytes):

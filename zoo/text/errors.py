@@ -8,7 +8,11 @@ from __future__ import annotations
 
 
 class TextError(Exception):
-    """Text cannot be used as asked; the message says why and what to do."""
+    """Text cannot be used as asked; the message says why and what to do.
+
+    >>> issubclass(TextNotFound, TextError)
+    True
+    """
 
 
 class TokenizerError(TextError):

@@ -35,6 +35,9 @@ class Completion:
         prompt, text: the text that was given, and what follows it.
         tokens: of what follows; the end of the text, if it came, is the last.
         reason: why it ended: "end" (the model ended the text), "stop" (a stop text) or "length".
+
+    >>> Completion("It", " was", (373,), "length").text
+    ' was'
     """
 
     prompt: str
@@ -164,7 +167,8 @@ def stream(
     Raises:
         GenerateError: a setting that cannot work.
         ContextTooLong: prompt and max_tokens are more than the model reads, without a window.
-        All at once, not when the first piece is asked for.
+
+    Errors come at once, not when the first piece is asked for.
 
     >>> "".join(stream(model, "ROMEO:", max_tokens=20))      # doctest: +SKIP
     """

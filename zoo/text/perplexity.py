@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import engine
+from hub.progress import progress_bar
 from zoo.models.gpt import IGNORED
 from zoo.text.blocks import Tokens, whole, windows
 from zoo.text.corpus import load_corpus
 from zoo.text.errors import GenerateError
+from zoo.train.distributed import ALONE, Ranks
+from zoo.train.metrics import added
 
 if TYPE_CHECKING:
     from zoo.models.text_model import TextModel
@@ -64,6 +68,7 @@ def text_loss(
     stride: int,
     batch_size: int = 4,
     on_batch: Callable[[int], None] = lambda scored: None,
+    ranks: Ranks = ALONE,
 ) -> tuple[float, int]:
     """(Sum of -log p in nats, tokens scored) over all of `tokens` but the first.
 
@@ -72,24 +77,31 @@ def text_loss(
         stride: how far each window is from the last one, 1 to `length`; the smaller, the more each
             token sees before it, and the longer it takes.
         on_batch: called with the number of tokens of each batch; may raise to stop.
+        ranks: among which batches are shared out; all get the sums of all.
 
     >>> text_loss(model, tokens, length=1024, stride=512)      # doctest: +SKIP
     (105211.7, 30112)
     """
-    total, count = 0.0, 0
+    losses: list[float] = []
+    counts: list[int] = []
     was_training = model.training
     model.eval()
     try:
-        for ids, targets in windows(tokens, length, stride, batch_size):
-            scored = int((targets != IGNORED).sum())
-            if scored:
-                with engine.no_grad():
-                    total += model.loss(engine.asarray(ids), engine.asarray(targets)).item()
-            count += scored
+        batches = windows(tokens, length, stride, batch_size)
+        while turn := list(islice(batches, ranks.size)):  # one batch a rank
+            scored = 0
+            for ids, targets in turn[ranks.rank : ranks.rank + 1]:
+                scored = int((targets != IGNORED).sum())
+                loss = 0.0
+                if scored:
+                    with engine.no_grad():
+                        loss = model.loss(engine.asarray(ids), engine.asarray(targets)).item()
+                losses.append(loss)
+                counts.append(scored)
             on_batch(scored)
     finally:
         model.train(was_training)
-    return total, count
+    return added(ranks.in_turn(losses)), round(added(ranks.in_turn(counts)))
 
 
 def perplexity_of(loss: float) -> float:
@@ -133,12 +145,9 @@ def measure_text(
         )
     corpus = load_corpus(data, model.tokenizer, bad_bytes=bad_bytes, show_progress=show_progress)
     tokens = whole(corpus)
-    from tqdm import tqdm
-
-    with tqdm(
-        total=tokens.scored, desc="evaluating", unit=" tokens", leave=False,
-        disable=None if show_progress else True,
-    ) as bar:  # fmt: skip
+    with progress_bar(
+        show=show_progress, total=tokens.scored, desc="evaluating", unit=" tokens", leave=False
+    ) as bar:
         total, count = text_loss(
             model, tokens, length=window, stride=step, batch_size=batch_size, on_batch=bar.update
         )

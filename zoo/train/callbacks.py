@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hub.progress import progress_bar
 from zoo.train.log import MetricsLog
 
 if TYPE_CHECKING:
@@ -53,7 +54,11 @@ class Callback:
 
 
 class LogCallback(Callback):
-    """Keeps `metrics.jsonl`. A resumed run first drops the rows that it is going to write again."""
+    """Keeps `metrics.jsonl`. A resumed run first drops the rows that it is going to write again.
+
+    >>> LogCallback(Path("run1/metrics.jsonl")).path.name
+    'metrics.jsonl'
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -84,7 +89,10 @@ class Terminal(Callback):
     """A bar on the error stream, and a table with a line for each epoch.
 
     Args:
-        show_progress: draw the bar, where the error stream is a terminal.
+        show_progress: draw the bar; see hub.progress.
+
+    >>> Terminal(show_progress=False).show_progress
+    False
     """
 
     def __init__(self, show_progress: bool) -> None:
@@ -92,24 +100,22 @@ class Terminal(Callback):
         self._open = ExitStack()
 
     def on_start(self, trainer: Trainer) -> None:
-        from tqdm import tqdm
-
         task, done = trainer.task, trainer.progress
         each = sum(task.batch_weights)
         self._bar = self._open.enter_context(
-            tqdm(
+            progress_bar(
+                show=self.show_progress,
                 total=trainer.config.epochs * each,
                 initial=done.epoch * each + sum(task.batch_weights[: done.batch]),
                 unit=f" {task.unit}",
                 dynamic_ncols=True,
                 leave=False,
-                disable=None if self.show_progress else True,
             )
         )
         if done.epoch < trainer.config.epochs:
             titles = "".join(f"  {c.title:>{width_of(c.form)}}" for c in task.columns)
             rate = f"{task.unit}/s"
-            self._say(trainer, f"epoch  {titles}  {'lr':>8}  {rate:>8}  {'time':>5}")
+            self._say(trainer, f"epoch  {titles}  {'lr':>7}  {rate:>8}  {'time':>5}")
 
     def on_epoch_start(self, trainer: Trainer) -> None:
         self._bar.set_description(self._epoch(trainer), refresh=False)
@@ -127,9 +133,9 @@ class Terminal(Callback):
         cells = "".join(f"  {format(row[c.key], c.form)}" for c in trainer.task.columns)
         self._say(
             trainer,
-            f"{row['epoch']:>3}/{trainer.config.epochs:<3}{cells}  {row['lr']:>8.2g}  "
+            f"{row['epoch']:>3}/{trainer.config.epochs:<3}{cells}  {row['lr']:>7.2g}  "
             f"{row[f'{trainer.task.unit}_per_second']:>8.1f}  "
-            f"{tqdm.format_interval(row['seconds'])}{'  best' if row['best'] else ''}",
+            f"{tqdm.format_interval(row['seconds'])}{' best' if row['best'] else ''}",
         )
         if trainer.progress.ended:
             self._say(trainer, f"Ended here: {trainer.progress.ended}")

@@ -157,6 +157,16 @@ class Checkpoints:
             found.state.update(json.loads(metadata[_STATE]))
         return found
 
+    def newest_state(self) -> dict[str, Any] | None:
+        """The state of the newest checkpoint by its name, or None; for whoever only looks: neither
+        are its tensors read, nor is it hashed, which a resume must do."""
+        for path in self._by_step():
+            try:
+                return dict(json.loads(hub.SafetensorsFile(path).metadata[_STATE]))
+            except (FileNotFoundError, hub.HubError, KeyError, ValueError):
+                continue  # replaced by a newer one just now, or damaged
+        return None
+
     def newest_path(self) -> Path | None:
         """File of the newest whole checkpoint, or None."""
         for path in self._by_step():

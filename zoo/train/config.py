@@ -74,6 +74,11 @@ class TrainConfig(LoopConfig):
     feature_cache: float = setting(
         4.0, "GiB of disk for features to be found again by later runs; 0: none", least=0, free=True
     )
+    sync_norm: str = setting(
+        "on",
+        "batch norms of several ranks; on: over the whole batch; off: each rank its part, faster",
+        choices=("on", "off"),
+    )
     optimizer: str = setting("adamw", "update rule", choices=("adamw", "sgd"))
     momentum: float = setting(
         0.9, "momentum of sgd (Nesterov's); first beta of adamw", least=0, most=0.9999

@@ -20,7 +20,11 @@ def quoted(path: str | os.PathLike[str]) -> str:
 
 
 class TrainError(Exception):
-    """A run cannot start, go on or be read; the message says why and what to do."""
+    """A run cannot start, go on or be read; the message says why and what to do.
+
+    >>> issubclass(ConfigError, TrainError)
+    True
+    """
 
 
 class ConfigError(TrainError, ValueError):

@@ -18,6 +18,7 @@ from zoo.data.errors import DataError
 from zoo.data.loader import view_of
 from zoo.data.threads import default_threads, ordered_map
 from zoo.data.transforms import Transform, philox
+from zoo.train.distributed import ALONE, Ranks
 from zoo.train.feature_cache import FeatureCache, backbone_key
 from zoo.train.inference import forward
 
@@ -80,38 +81,55 @@ class ViewFeatures:
         images: ImageSet,
         views: Iterable[int],
         on_batch: Callable[[int], None] = lambda count: None,
+        ranks: Ranks = ALONE,
     ) -> None:
         """Compute the views of all pictures that are not there yet.
 
         Args:
             on_batch: called after each batch with its number of views; may raise to stop. What was
                 computed by then is kept.
+            ranks: among which the work is shared out; each has all features in the end, and
+                rank 0 writes them.
 
         Raises:
             UnreadableImage, LoaderError: a picture cannot be prepared, by name.
         """
         wanted = [(index, view) for view in views for index in range(len(images))]
         names = {(images.digest(i), v): (i, v) for i, v in wanted}  # a duplicate is computed once
-        missing = [place for name, place in names.items() if name not in self._cache]
+        absent = ranks.sum(np.array([name not in self._cache for name in names], np.int64))
+        missing = [
+            place for place, on_ranks in zip(names.values(), absent, strict=True) if on_ranks
+        ]
         self.reused += len(names) - len(missing)
+        batches = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
+        # In turn; in the last round a rank that nothing is left for does something again.
+        last = ranks.rounds(len(batches)) * ranks.size
+        own = [batches[n % len(batches)] for n in range(ranks.rank, last, ranks.size)]
         prepared = ordered_map(
-            lambda place: self._view(images, *place), missing, self.threads, 2 * _BATCH
+            lambda place: self._view(images, *place),
+            [place for places in own for place in places],
+            self.threads,
+            2 * _BATCH,
         )
         flushed = time.monotonic()
         try:
-            for start in range(0, len(missing), _BATCH):
-                places = missing[start : start + _BATCH]
+            for number, places in enumerate(own):
                 pictures = np.stack([next(prepared) for _ in places])
-                rows = self._compute(pictures)
-                self._cache.add([(images.digest(i), v) for i, v in places], rows)
-                self.computed += len(places)
-                if time.monotonic() - flushed > _FLUSH_SECONDS:
+                together = batches[number * ranks.size : (number + 1) * ranks.size]
+                everyones = ranks.stack(self._compute(pictures), _BATCH)
+                for theirs, rows in zip(together, everyones, strict=False):
+                    names_of = [(images.digest(i), v) for i, v in theirs]
+                    self._cache.add(names_of, rows[: len(theirs)])
+                done = sum(map(len, together))
+                self.computed += done
+                if time.monotonic() - flushed > _FLUSH_SECONDS and ranks.rank == 0:
                     self._cache.flush()
                     flushed = time.monotonic()
-                on_batch(len(places))
+                on_batch(done)
         finally:
             prepared.close()
-            self._cache.flush()
+            if ranks.rank == 0:
+                self._cache.flush()
 
     def rows(self, images: ImageSet, indices: Iterable[int], view: int) -> NDArray[np.float32]:
         """(number of indices, D) features of one view, which `ensure` has made."""

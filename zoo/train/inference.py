@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import engine
 from engine.nn import functional as F
 from zoo.data import Loader, to_tensor
+from zoo.train.distributed import ALONE, Ranks
 from zoo.train.metrics import Tally
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ def forward(model: ImageModel, images: NDArray[np.uint8], preprocessing: Preproc
 
 
 def evaluate(
-    model: ImageModel, loader: Loader, on_batch: Callable[[int], None] | None = None
+    model: ImageModel,
+    loader: Loader,
+    on_batch: Callable[[int], None] | None = None,
+    ranks: Ranks = ALONE,
 ) -> Tally:
     """Loss and accuracy of a model over all pictures of a loader, in inference mode.
 
@@ -34,6 +38,7 @@ def evaluate(
         loader: not in training mode, with that preprocessing, or `zoo.train.tta.Views` of it, as
             its transform.
         on_batch: called after each batch with its number of pictures; may raise to stop.
+        ranks: among which the loader shares batches out.
 
     >>> evaluate(zoo.load("run1"), loader).accuracy      # doctest: +SKIP
     0.97
@@ -43,12 +48,15 @@ def evaluate(
     batches = loader.epoch()
     try:
         with engine.no_grad():
-            for batch in batches:
-                tally.add(scores(model, batch.images, model.preprocessing), batch.labels)
+            for _ in range(ranks.rounds(len(loader))):
+                batch = next(batches, None)  # in the last round some ranks have none
+                if batch is not None:
+                    tally.add(scores(model, batch.images, model.preprocessing), batch.labels)
                 if on_batch is not None:
-                    on_batch(len(batch.labels))
+                    on_batch(0 if batch is None else len(batch.labels))
     finally:
         batches.close()
+    tally.join(ranks)
     return tally
 
 

@@ -85,6 +85,20 @@ class LoopConfig:
         free=True,
     )
     threads: int = setting(0, "CPU threads; 0: one for each CPU", least=0, most=1024, free=True)
+    exchange: str = setting(
+        "full",
+        "what gradients are sent as between ranks; bfloat16: half the bytes, less exact",
+        choices=("full", "bfloat16"),
+    )
+    shard_optimizer: str = setting(
+        "off",
+        "on: each rank keeps a part of the optimizer's state (ZeRO stage 1), for less memory",
+        choices=("off", "on"),
+        free=True,
+    )
+    rank_timeout: float = setting(
+        300.0, "seconds that ranks wait for each other before the run ends", least=1, free=True
+    )
     device: str = setting("cpu", "where to compute", choices=("cpu",), free=True)
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import engine
 import zoo
+from hub.progress import progress_bar
 from zoo import demo
 from zoo.data import Audit, ImageSet, Loader, prepare_evaluation
 from zoo.data.errors import listed
@@ -118,15 +119,9 @@ def measure(
     """
     model = open_model(run, threads=threads)
     images, audit, unknown = _labelled(data, model, strict, threads, show_progress)
-    from tqdm import tqdm
-
     loader = Loader(images, views_for(model.preprocessing, tta), batch_size, threads=threads)
-    bar = tqdm(
-        total=len(images),
-        desc="evaluating",
-        unit=" images",
-        leave=False,
-        disable=None if show_progress else True,
+    bar = progress_bar(
+        show=show_progress, total=len(images), desc="evaluating", unit=" images", leave=False
     )
     with loader, bar:
         tally = evaluate(model, loader, bar.update)

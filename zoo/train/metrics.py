@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from zoo.train.distributed import Ranks
 
 
 class Tally:
@@ -22,7 +26,7 @@ class Tally:
     """
 
     def __init__(self, classes: int) -> None:
-        self.loss_sum = 0.0
+        self._losses: list[float] = []  # of each batch
         self._right = np.zeros(classes, dtype=np.int64)  # samples of each class
         self._all = np.zeros(classes, dtype=np.int64)
 
@@ -32,9 +36,20 @@ class Tally:
         with np.errstate(invalid="ignore"):  # infinite logits make a loss of NaN, not a warning
             shifted = logits - logits.max(axis=1, keepdims=True)  # (N, classes), exp stays finite
         log_sum = np.log(np.exp(shifted).sum(axis=1))
-        self.loss_sum += float((log_sum - shifted[np.arange(len(labels)), labels]).sum())
+        self._losses.append(float((log_sum - shifted[np.arange(len(labels)), labels]).sum()))
         np.add.at(self._all, labels, 1)
         np.add.at(self._right, labels[logits.argmax(axis=1) == labels], 1)
+
+    def join(self, ranks: Ranks) -> None:
+        """Take in what the others counted, where batches were shared out among ranks in turn: the
+        same numbers, to the bit, as one process has that counts all of them."""
+        self._losses = ranks.in_turn(self._losses)
+        self._right, self._all = ranks.sum(self._right), ranks.sum(self._all)
+
+    @property
+    def loss_sum(self) -> float:
+        """Cross-entropy of all samples, nats."""
+        return added(self._losses)
 
     @property
     def count(self) -> int:
@@ -59,6 +74,19 @@ class Tally:
     def per_class(self) -> list[tuple[int, int]]:
         """(right, all) samples of each class."""
         return list(zip(self._right.tolist(), self._all.tolist(), strict=True))
+
+
+def added(numbers: Iterable[float]) -> float:
+    """Their sum, one after the other. Python's own sum rounds otherwise from one version to the
+    next.
+
+    >>> added([0.5, 0.25])
+    0.75
+    """
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
 
 
 def peak_memory_bytes() -> int:

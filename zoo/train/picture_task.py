@@ -15,10 +15,13 @@ import engine
 import hub
 from engine import Tensor, nn
 from engine.nn import functional as F
+from hub.progress import progress_bar
 from zoo.data import ImageSet, Loader
 from zoo.data.loader import epoch_batches
 from zoo.data.mixing import Mixing, draw_mixing, mix_features, mix_images
 from zoo.train.config import TrainConfig
+from zoo.train.distributed import ALONE, Ranks
+from zoo.train.errors import ConfigError
 from zoo.train.features import ViewFeatures
 from zoo.train.inference import evaluate, forward
 from zoo.train.metrics import Tally
@@ -45,12 +48,24 @@ _SWA_NORM_BATCHES = 16  # at least: a mean of weights has statistics of its own
 
 
 class Samples(NamedTuple):
-    """A batch to train on: pictures (N, H, W, 3) uint8, or what the last layer gets of them (N, D)
-    float32; labels (N,) int64; and how they were mixed, if they were."""
+    """A rank's part of a batch to train on: pictures (N, H, W, 3) uint8, or what the last layer
+    gets of them (N, D) float32; labels (N,) int64; and, if they were mixed, the other picture's
+    labels (N,) and the share (N,) float32 of the own."""
 
     inputs: NDArray[Any]
     labels: NDArray[np.int64]
-    mixing: Mixing | None
+    others: NDArray[np.int64] | None = None
+    share: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(
+        cls, inputs: NDArray[Any], labels: NDArray[np.int64], mixing: Mixing | None, part: slice
+    ) -> Samples:
+        """A part of a whole batch, whose pictures may have partners in any other part."""
+        if mixing is None:
+            return cls(inputs[part], labels[part])
+        others = labels[mixing.partner]
+        return cls(inputs[part], labels[part], others[part], mixing.share[part])
 
 
 class PictureTask(Task):
@@ -64,6 +79,7 @@ class PictureTask(Task):
         model: with `preprocessing` and `classes` set.
         train, val: pictures, with the classes of the model.
         config: how to train.
+        ranks: among which to share batches out.
 
     Attributes:
         plain: features of the view that validation sees; None where no epoch wants them.
@@ -74,20 +90,28 @@ class PictureTask(Task):
     """
 
     unit = "images"
+    counted = ("correct",)
     columns = (
         Column("train loss", "train_loss", ">10.4f"),
         Column("train acc", "train_accuracy", ">9.1%"),
-        Column("val loss", "val_loss", ">10.4f"),
+        Column("val loss", "val_loss", ">8.4f"),
         Column("val acc", "val_accuracy", ">7.1%"),
     )
 
     def __init__(
-        self, model: ImageModel, train: ImageSet, val: ImageSet, config: TrainConfig
+        self,
+        model: ImageModel,
+        train: ImageSet,
+        val: ImageSet,
+        config: TrainConfig,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.model: ImageModel = model
         self.train = train
         self.val = val
         self.config = config
+        self.ranks = ranks
+        self.synced_norms = config.sync_norm == "on"
         self.plain: ViewFeatures | None = None
         self.varied: ViewFeatures | None = None
         self._epoch = 0
@@ -96,7 +120,10 @@ class PictureTask(Task):
         weights = class_weights(counts, config)
         self._class_weights = None if weights is None else engine.from_numpy(weights)
         self._augmentation = augmentation(config, model.preprocessing)
-        self._threads = config.threads or None
+        self._threads = config.threads or ranks.threads
+        # Where pictures are mixed with others of their batch, each rank reads all of it.
+        mixes = config.mixup > 0 or config.cutmix > 0
+        self._mixed_part = ranks.part if mixes else lambda count: slice(count)
         self._train_loader = Loader(
             train,
             self._augmentation,
@@ -105,11 +132,17 @@ class PictureTask(Task):
             seed=config.seed,
             threads=self._threads,
             odds=self._odds,
+            share=(0, 1) if mixes else (ranks.rank, ranks.size),
         )
         self._val_loader = Loader(
-            val, model.preprocessing, config.batch_size, threads=self._threads
+            val,
+            model.preprocessing,
+            config.batch_size,
+            threads=self._threads,
+            share=(ranks.rank, ranks.size),
         )
         self.batch_weights = [len(batch) for batch in self._plan(epoch=0)]
+        self._check_parts()
 
     def make_optimizer(self) -> Optimizer:
         return make_optimizer(self.model, self.config)
@@ -133,7 +166,11 @@ class PictureTask(Task):
             for number, batch in enumerate(batches, start):
                 mixing = self._mixing(len(batch.labels), epoch, number)
                 images = batch.images if mixing is None else mix_images(batch.images, mixing)
-                yield Samples(images, batch.labels, mixing)
+                if not len(batch.labels):
+                    side = self.model.preprocessing.size
+                    images = np.zeros((0, side, side, 3), np.uint8)
+                part = self._mixed_part(len(batch.labels))
+                yield Samples.of(images, batch.labels, mixing, part)
         finally:
             batches.close()
 
@@ -142,12 +179,20 @@ class PictureTask(Task):
         that training and validation can be compared."""
         tally = Tally(len(self.train.classes))
         share = engine.asarray(np.float32(1 / weight))
-        for batch in group:
+        for number, batch in enumerate(group, 1):
+            if not len(batch.labels) and not self.synced_norms:
+                continue  # nobody waits for this rank within the model
             logits = self._logits(batch.inputs)
             loss = self._loss(logits, batch)
-            tally.add(logits.detach().numpy(), _main_labels(batch))
-            if not math.isfinite(loss.item()):
+            if len(batch.labels):
+                tally.add(logits.detach().numpy(), _main_labels(batch))
+            finite = math.isfinite(loss.item())
+            if self.synced_norms:  # which ranks go through together, backward as well
+                finite = not self.ranks.any(not finite)
+            if not finite:
                 return Sums(finite=False)
+            if number == len(group):
+                self.ranks.arm()
             loss.backward(share)
         return Sums(tally.loss_sum, counts={"correct": tally.right})
 
@@ -158,7 +203,7 @@ class PictureTask(Task):
         if self._epoch < head_epochs(self.config):
             tally = self._evaluate_head(on_batch)
         else:
-            tally = evaluate(self.model, self._val_loader, on_batch)
+            tally = evaluate(self.model, self._val_loader, on_batch, self.ranks)
         return Evaluation(
             {"val_loss": tally.loss, "val_accuracy": tally.accuracy},
             order=(-tally.accuracy, tally.loss),
@@ -190,6 +235,7 @@ class PictureTask(Task):
             batches.close()
             for norm, momentum in zip(norms, momenta, strict=True):
                 norm.momentum = momentum
+        self.ranks.average_statistics()
 
     def notes(self) -> list[str]:
         if self.plain is None:
@@ -221,6 +267,19 @@ class PictureTask(Task):
     ) -> None:
         self._train_loader.close()
         self._val_loader.close()
+
+    def _check_parts(self) -> None:
+        """Refuse parts of batches that batch norms cannot work with."""
+        ranks, least = self.ranks, min(self.batch_weights)
+        trains_norms = self.config.batch_norm != "frozen" and any(
+            isinstance(module, nn.BatchNorm2d) for module in self.model.modules()
+        )
+        if ranks.size > 1 and not self.synced_norms and trains_norms and least < 2 * ranks.size:
+            raise ConfigError(
+                f"sync_norm=off: the smallest batch of an epoch has {least} picture"
+                f"{'s' if least > 1 else ''} for {ranks.size} ranks, and each rank's batch norms "
+                f"need two or more; expected sync_norm=on, or batches of {2 * ranks.size} or more"
+            )
 
     def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
         return epoch_batches(
@@ -255,7 +314,8 @@ class PictureTask(Task):
             mixing = self._mixing(len(indices), epoch, number)
             if mixing is not None:
                 features = mix_features(features, mixing)
-            yield Samples(features, self.train.labels[indices], mixing)
+            part = self.ranks.part(len(indices))
+            yield Samples.of(features, self.train.labels[indices], mixing, part)
 
     def _ensure_features(self) -> None:
         """Have all features that epochs of the last layer want."""
@@ -274,14 +334,12 @@ class PictureTask(Task):
             self.varied = ViewFeatures(self.model, self._augmentation, seed=config.seed, **keep)
         wanted = [(plain, self.train, range(1)), (plain, self.val, range(1))]
         wanted += [(self.varied, self.train, views)] if self.varied is not None else []
-        from tqdm import tqdm
-
-        with tqdm(
+        with progress_bar(
+            show=self.show_progress,
             total=sum(len(images) * len(views) for _, images, views in wanted),
             desc="features",
             unit=" views",
             leave=False,
-            disable=None if self.show_progress else True,
         ) as bar:
 
             def on_batch(count: int) -> None:
@@ -289,7 +347,7 @@ class PictureTask(Task):
                 self.stop_if_asked()
 
             for source, images, numbers in wanted:
-                source.ensure(images, numbers, on_batch)
+                source.ensure(images, numbers, on_batch, self.ranks)
         self.plain = plain
 
     def _logits(self, inputs: NDArray[Any]) -> Tensor:
@@ -309,12 +367,10 @@ class PictureTask(Task):
                 label_smoothing=self.config.label_smoothing,
             )
 
-        if batch.mixing is None:
+        if batch.others is None or batch.share is None:
             return against(batch.labels, "sum")
-        own = engine.from_numpy(batch.mixing.share)
-        other = engine.from_numpy(1 - batch.mixing.share)
-        partners = batch.labels[batch.mixing.partner]
-        return (own * against(batch.labels, "none") + other * against(partners, "none")).sum()
+        own, other = engine.from_numpy(batch.share), engine.from_numpy(1 - batch.share)
+        return (own * against(batch.labels, "none") + other * against(batch.others, "none")).sum()
 
     def _evaluate_head(self, on_batch: Callable[[int], None]) -> Tally:
         """What `evaluate` finds, of features that are there already."""
@@ -322,15 +378,20 @@ class PictureTask(Task):
         self.model.eval()
         tally = Tally(len(self.val.classes))
         with engine.no_grad():
-            for indices in epoch_batches(len(self.val), self.config.batch_size, training=False):
-                logits = self._logits(self.plain.rows(self.val, indices, view=0))
-                tally.add(logits.numpy(), self.val.labels[indices])
-                on_batch(len(indices))
+            plan = epoch_batches(len(self.val), self.config.batch_size, training=False)
+            own = plan[self.ranks.rank :: self.ranks.size]
+            for number in range(self.ranks.rounds(len(plan))):
+                indices = own[number] if number < len(own) else None
+                if indices is not None:
+                    logits = self._logits(self.plain.rows(self.val, indices, view=0))
+                    tally.add(logits.numpy(), self.val.labels[indices])
+                on_batch(0 if indices is None else len(indices))
+        tally.join(self.ranks)
         return tally
 
 
 def _main_labels(batch: Samples) -> NDArray[np.int64]:
     """The label that has the greater share of each picture."""
-    if batch.mixing is None:
+    if batch.others is None or batch.share is None:
         return batch.labels
-    return np.where(batch.mixing.share >= 0.5, batch.labels, batch.labels[batch.mixing.partner])
+    return np.where(batch.share >= 0.5, batch.labels, batch.others)

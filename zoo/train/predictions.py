@@ -36,6 +36,9 @@ class Prediction:
         path: the picture's file, or its number where it has none.
         top: (class name, probability) of the likeliest classes, likeliest first.
         error: why the picture could not be read, or None; `top` is then empty.
+
+    >>> Prediction("a.jpg", (("cat", 0.9), ("dog", 0.1))).label
+    'cat'
     """
 
     path: str

@@ -62,6 +62,9 @@ class Recipe:
         name: of the recipe, or the path of its file.
         settings: fields of `TrainConfig`; those not named keep their defaults.
         reasons: why, one sentence each.
+
+    >>> Recipe("mine", {"epochs": 3}, ()).settings["epochs"]
+    3
     """
 
     name: str

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from zoo.train.errors import quoted
 
 REPORT = "report.html"  # the page about a run, in its folder
 SUMMARY = "summary.json"  # its figures, beside it
 _MOST_CLASSES = 30  # printed before the rest is summed up
+_WIDEST_NAME = 31  # of a class; longer ones are shortened in the middle
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class Summary:
         classes: names, in index order.
         class_accuracy: (right, all) validation pictures of each class, for the kept weights.
         weights_sha256: of `model.safetensors`.
+
+    >>> zoo.finetune("resnet20", "demo").summary.val_accuracy     # doctest: +SKIP
+    0.99
     """
 
     val_accuracy: float
@@ -43,6 +48,12 @@ class Summary:
     classes: tuple[str, ...]
     class_accuracy: tuple[tuple[int, int], ...]
     weights_sha256: str
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Summary:
+        """Of the values that `summary.json` holds."""
+        pairs = tuple((right, count) for right, count in values["class_accuracy"])
+        return cls(**{**values, "classes": tuple(values["classes"]), "class_accuracy": pairs})
 
     def to_json(self) -> str:
         """The text of `summary.json`."""
@@ -81,7 +92,8 @@ class Summary:
 
 def class_table(classes: Sequence[str], class_accuracy: Sequence[tuple[int, int]]) -> list[str]:
     """One line for each class with (right, all) pictures, as percentages and bars."""
-    shown = list(zip(classes, class_accuracy, strict=True))
+    names = [_short(name) for name in classes]
+    shown = list(zip(names, class_accuracy, strict=True))
     width = max([len("class"), *(len(name) for name, _ in shown[:_MOST_CLASSES])])
     lines = [f"  {'class':<{width}}   right     of  accuracy"]
     for name, (right, count) in shown[:_MOST_CLASSES]:
@@ -90,6 +102,11 @@ def class_table(classes: Sequence[str], class_accuracy: Sequence[tuple[int, int]
     if len(shown) > _MOST_CLASSES:
         lines.append(f"  ... and {len(shown) - _MOST_CLASSES} more classes")
     return lines
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the rest of a line of 80 columns."""
+    return name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 12]}…{name[-11:]}"
 
 
 def duration(seconds: float) -> str:

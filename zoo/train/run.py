@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from zoo.train.budget import within_budget
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig
 from zoo.train.curves import draw_curves
+from zoo.train.distributed import Ranks, current_ranks
 from zoo.train.errors import DataChanged, NothingToResume, quoted
 from zoo.train.log import read_rows
 from zoo.train.loop_config import LoopConfig, agreed
@@ -81,9 +83,11 @@ def finetune(
     >>> finetune("resnet20", "demo", out="run1", epochs=3).val_accuracy     # doctest: +SKIP
     0.98
     """
+    ranks = current_ranks()
+    say, show_progress = ranks.voice(say, show_progress)
     start = settle(model, data, weights, recipe, out, strict, say, show_progress, settings)
-    say("\n".join([*start.plan.lines(), f"Results go to {start.folder.path}", ""]))
-    with start.folder as path:
+    say("\n".join([*start.plan.lines(), *ranks.lines(), f"Results go to {start.folder.path}", ""]))
+    with ranks.folder(start.folder) as path:
         trainer = _trainer(
             start.network,
             start.prepared,
@@ -93,6 +97,7 @@ def finetune(
             say,
             show_progress,
             callbacks,
+            ranks,
         )
         trainer.fit()
     return _finish(trainer, start.prepared, report)
@@ -152,6 +157,7 @@ def settle(
     ... # doctest: +SKIP
     """
     data = os.fspath(data)
+    ranks = current_ranks()
     TrainConfig.from_dict(settings)  # refused before anything is looked at
     if zoo.registry.get_arch(model).config.task == "text-generation":
         raise WrongTask(
@@ -163,7 +169,8 @@ def settle(
     if config.threads:
         engine.set_num_threads(config.threads)
     network = _load(model, weights, expected_classes, config.seed)
-    prepared = _prepare(data, config, strict, show_progress)
+    prepared = ranks.first(lambda: _prepare(data, config, strict, show_progress))
+    ranks.agree("the pictures", prepared.audit.fingerprint)
     say("\n".join(prepared.audit.lines()))
     classes = prepared.train.classes
     if len(classes) != expected_classes:  # none of a class's pictures could be read
@@ -184,6 +191,8 @@ def settle(
     }
     say("\n".join(["", *chosen.lines(), ""]))
     plan = within_budget(make_plan(network, prepared, config), network, prepared)
+    # How many epochs fit into a time, and which batches into a memory, each rank has measured.
+    plan = replace(plan, config=TrainConfig.from_dict(ranks.same(plan.config.to_dict())))
     return Start(network, prepared, plan, folder, origin)
 
 
@@ -213,6 +222,8 @@ def resume(
     >>> resume("run1").val_accuracy     # doctest: +SKIP
     0.98
     """
+    ranks = current_ranks()
+    say, show_progress = ranks.voice(say, show_progress)
     folder = Path(run)
     checkpoint = Checkpoints(folder / "last").newest()
     if checkpoint is None:
@@ -229,10 +240,13 @@ def resume(
         network.classes = tuple(origin["classes"])
         network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
-    prepared = _prepare(where, config, origin["strict"], show_progress)
+    prepared = ranks.first(lambda: _prepare(where, config, origin["strict"], show_progress))
     _check_same(prepared, where, folder, origin)
-    trainer = _trainer(network, prepared, config, folder, origin, say, show_progress, callbacks)
-    with alone_in(folder):
+    ranks.agree("the checkpoints", checkpoint.path.name)
+    trainer = _trainer(
+        network, prepared, config, folder, origin, say, show_progress, callbacks, ranks
+    )
+    with alone_in(folder) if ranks.rank == 0 else nullcontext():
         trainer.go_on(checkpoint)
     return _finish(trainer, prepared, report)
 
@@ -292,13 +306,25 @@ def _trainer(
     say: Say,
     show_progress: bool,
     callbacks: Sequence[Callback],
+    ranks: Ranks,
 ) -> Trainer:
-    task = PictureTask(network, prepared.train, prepared.val, config)
+    ranks.set_timeout(config.rank_timeout)
+    task = PictureTask(network, prepared.train, prepared.val, config, ranks)
     return Trainer(task, config, out, origin, say, show_progress, callbacks)
 
 
 def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
-    """Write `summary.json`, `curves.png` and `report.html`, and say how it went."""
+    """Write `summary.json`, `curves.png` and `report.html`, and say how it went: rank 0 does, and
+    tells the others."""
+    ranks = trainer.ranks
+    summary = _conclude(trainer, prepared, report) if ranks.rank == 0 else None
+    if ranks.size > 1:
+        summary = Summary.from_dict(ranks.same(summary and asdict(summary)))
+    assert summary is not None
+    return Result(trainer.out, summary)
+
+
+def _conclude(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Summary:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
@@ -324,7 +350,7 @@ def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
     if report:
         _write_report(out, prepared, trainer.config, trainer.show_progress)
     trainer.say("\n".join(summary.lines(out, trainer.task.notes())))
-    return Result(out, summary)
+    return summary
 
 
 def write_page(

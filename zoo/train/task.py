@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from zoo.train.distributed import ALONE, Ranks
+
 if TYPE_CHECKING:
     from engine.nn import Module
     from engine.optim import Optimizer
@@ -71,6 +73,9 @@ class Task(ABC):
         model: what is trained.
         unit: what batches are weighed in, plural: "images" or "tokens".
         columns: of the table, between the epoch and the learning rate.
+        counted: names of what `Sums.counts` of its training hold.
+        ranks: among which its batches are shared out; one process by default.
+        synced_norms: whether batch norms see the parts of all ranks.
         batch_weights: how many of `unit` each batch of an epoch holds, the same in every epoch.
         stop_if_asked: set by the loop; to be called now and then by a long `start_epoch`. It
             raises when the run shall stop.
@@ -82,9 +87,12 @@ class Task(ABC):
 
     unit: ClassVar[str]
     columns: ClassVar[Sequence[Column]]
+    counted: ClassVar[Sequence[str]] = ()
 
     model: Module
     batch_weights: Sequence[int]
+    ranks: Ranks = ALONE
+    synced_norms: bool = True
     stop_if_asked: Callable[[], None] = staticmethod(lambda: None)
     show_progress: bool = False
 
@@ -102,13 +110,15 @@ class Task(ABC):
 
     @abstractmethod
     def batches(self, epoch: int, start: int) -> Generator[Any, None, None]:
-        """The batches of an epoch, from number `start` on."""
+        """The batches of an epoch, from number `start` on; of each, this rank's part, which may be
+        empty."""
 
     @abstractmethod
     def backward(self, group: Sequence[Any], weight: int) -> Sums:
         """Add up the gradients of the batches of one step: each batch's loss is a sum, divided by
         `weight`, that of all of them. The mean of unequal batches' means would be another number.
-        Stops at a loss that is not finite."""
+        Stops at a loss that is not finite. Calls `ranks.arm()` before the last backward, unless
+        there may be none; `weight` is that of all ranks, the sums are this rank's."""
 
     @abstractmethod
     def train_metrics(self, sums: Sums, weight: int) -> dict[str, float]:
@@ -116,8 +126,8 @@ class Task(ABC):
 
     @abstractmethod
     def evaluate(self, on_batch: Callable[[int], None]) -> Evaluation:
-        """Measure the model on what validates. `on_batch` gets each batch's weight, and may raise
-        to stop."""
+        """Measure the model on what validates, each of it on one rank. `on_batch` gets each batch's
+        weight, as often on every rank, and may raise to stop."""
 
     @abstractmethod
     def save_weights(self, path: Path, origin: Mapping[str, Any], best: Best) -> None:

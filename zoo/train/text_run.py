@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,9 @@ from zoo.text.read import find_files, read_documents
 from zoo.text.tokenizer import Tokenizer, byte_tokenizer, gpt2_tokenizer, load_tokenizer
 from zoo.train.callbacks import Callback
 from zoo.train.checkpoint import Checkpoint, Checkpoints
+from zoo.train.distributed import Ranks, current_ranks
 from zoo.train.errors import DataChanged, SettingsConflict
+from zoo.train.log import MetricsLog
 from zoo.train.loop_config import agreed
 from zoo.train.metrics import peak_memory_bytes
 from zoo.train.out_folder import OutFolder, alone_in
@@ -79,6 +82,8 @@ def finetune_text(
     >>> finetune_text("gpt2", "book.txt", lora=True).val_perplexity      # doctest: +SKIP
     21.3
     """
+    ranks = current_ranks()
+    say, show_progress = ranks.voice(say, show_progress)
     weights = os.fspath(weights)
     config = text_config(pretrained=weights != "none", lora=lora, **settings)
     arch = get_arch(model)
@@ -116,15 +121,17 @@ def finetune_text(
         "data_paths": [os.path.abspath(name) for name in named],
         "prompt": prompt,
     }
-    say(_plan(network, train, val, config, folder.path))
-    task = TextTask(network, train, val, config)
+    ranks.agree("the text", corpus.fingerprint)
+    say("\n".join([_plan(network, train, val, config, folder.path), *ranks.lines()]))
+    ranks.set_timeout(config.rank_timeout)
+    task = TextTask(network, train, val, config, ranks)
     if weights != "none":
-        origin["before"] = _score(network, val, config, prompt)
+        origin["before"] = _score(network, val, config, prompt, ranks)
         say(
             f"Before training: validation perplexity {origin['before']['perplexity']:.2f}\n"
             + _shown(origin["before"]["sample"])
         )
-    with folder:
+    with ranks.folder(folder):
         trainer = _trainer(task, config, folder.path, origin, say, show_progress)
         trainer.fit()
     return _finish(trainer)
@@ -153,6 +160,8 @@ def resume_text(
 
     >>> resume_text("run1", Checkpoints(Path("run1/last")).newest())      # doctest: +SKIP
     """
+    ranks = current_ranks()
+    say, show_progress = ranks.voice(say, show_progress)
     folder = Path(run)
     origin = checkpoint.origin("model", "weights", "data", "data_paths", "model_config", "source")
     config = agreed(checkpoint.settings(TextConfig), origin, expected or {})
@@ -170,9 +179,11 @@ def resume_text(
             f"tokens now, {origin['data']['tokens']} then). Restore it, say where it is with "
             f"--data, or start anew: zoo finetune {origin['model']} --data TEXT"
         )
-    task = TextTask(network, train, val, config)
+    ranks.agree("the checkpoints", checkpoint.path.name)
+    ranks.set_timeout(config.rank_timeout)
+    task = TextTask(network, train, val, config, ranks)
     trainer = _trainer(task, config, folder, origin, say, show_progress)
-    with alone_in(folder):
+    with alone_in(folder) if ranks.rank == 0 else nullcontext():
         trainer.go_on(checkpoint)
     return _finish(trainer)
 
@@ -251,9 +262,13 @@ def _plan(network: TextModel, train: Tokens, val: Tokens, config: TextConfig, ou
     )
 
 
-def _score(network: TextModel, val: Tokens, config: TextConfig, prompt: str) -> dict[str, Any]:
+def _score(
+    network: TextModel, val: Tokens, config: TextConfig, prompt: str, ranks: Ranks
+) -> dict[str, Any]:
     block = config.block_size
-    total, count = text_loss(network, val, length=block, stride=block, batch_size=config.batch_size)
+    total, count = text_loss(
+        network, val, length=block, stride=block, batch_size=config.batch_size, ranks=ranks
+    )
     return {
         "loss": total / count,
         "perplexity": perplexity_of(total / count),
@@ -271,12 +286,24 @@ def sample_of(network: TextModel, prompt: str, seed: int) -> str:
 
 
 class _Samples(Callback):
-    """After each epoch, how the model goes on from the run's prompt."""
+    """After each epoch, how the model goes on from the run's prompt; kept in `samples.jsonl`."""
+
+    def on_start(self, trainer: Trainer) -> None:
+        self._log = MetricsLog(trainer.out / "samples.jsonl")
+        self._log.keep(lambda row: row["epoch"] <= trainer.progress.epoch)
 
     def on_epoch(self, trainer: Trainer, row: dict[str, Any]) -> None:
         seed = getattr(trainer.config, "seed", 0)
         network = expect_text(trainer.model)  # type: ignore[arg-type]
-        trainer.say(_shown(sample_of(network, trainer.origin["prompt"], seed)))
+        sample = sample_of(network, trainer.origin["prompt"], seed)
+        self._log.append({"epoch": row["epoch"], "text": sample})
+        trainer.say(_shown(sample))
+
+    def on_save(self, trainer: Trainer) -> None:
+        self._log.sync()
+
+    def on_end(self, trainer: Trainer) -> None:
+        self._log.close()
 
 
 def _shown(sample: str) -> str:
@@ -302,7 +329,17 @@ def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:
 
 
 def _finish(trainer: Trainer) -> TextSummary:
-    """Write `summary.json` and `curves.png`, and say how it went."""
+    """Write `summary.json` and `curves.png`, and say how it went: rank 0 does, and tells the
+    others."""
+    ranks = trainer.ranks
+    summary = _conclude(trainer) if ranks.rank == 0 else None
+    if ranks.size > 1:
+        summary = TextSummary(**ranks.same(summary and asdict(summary)))
+    assert summary is not None
+    return summary
+
+
+def _conclude(trainer: Trainer) -> TextSummary:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch

@@ -19,6 +19,7 @@ from zoo.models.gpt import IGNORED
 from zoo.text.blocks import EpochBlocks, Tokens
 from zoo.text.perplexity import perplexity_of, text_loss
 from zoo.train.checkpoint import as_arrays, cannot_save
+from zoo.train.distributed import ALONE, Ranks
 from zoo.train.lora import add_lora, has_lora, lora_of, merged_state, save_adapter
 from zoo.train.progress import Best
 from zoo.train.saved import versions
@@ -42,6 +43,7 @@ class TextTask(Task):
         model: with a tokenizer; gets adapters if the settings ask for them.
         train, val: two tokens or more of each.
         config: as `TextConfig.fitted` gives it.
+        ranks: among which to share batches out.
 
     >>> Trainer(TextTask(model, train, val, config), config, out, origin={}).fit()
     ... # doctest: +SKIP
@@ -50,15 +52,23 @@ class TextTask(Task):
     unit = "tokens"
     columns = (
         Column("train loss", "train_loss", ">10.4f"),
-        Column("val loss", "val_loss", ">10.4f"),
+        Column("val loss", "val_loss", ">8.4f"),
         Column("perplexity", "val_perplexity", ">10.2f"),
     )
 
-    def __init__(self, model: TextModel, train: Tokens, val: Tokens, config: TextConfig) -> None:
+    def __init__(
+        self,
+        model: TextModel,
+        train: Tokens,
+        val: Tokens,
+        config: TextConfig,
+        ranks: Ranks = ALONE,
+    ) -> None:
         self.model: TextModel = model
         self.train = train
         self.val = val
         self.config = config
+        self.ranks = ranks
         self._blocks = EpochBlocks(train, config.block_size, config.batch_size, config.seed)
         self.batch_weights = self._blocks.batch_weights
         self._lora = lora_of(config.to_dict())
@@ -95,7 +105,7 @@ class TextTask(Task):
         self.model.train()
 
     def batches(self, epoch: int, start: int) -> Generator[Batch, None, None]:
-        yield from self._blocks.epoch(epoch, start)
+        yield from self._blocks.epoch(epoch, start, self.ranks.part)
 
     def backward(self, group: Sequence[Batch], weight: int) -> Sums:
         """The mean over all targets of the group, however they are spread over its batches.
@@ -103,18 +113,21 @@ class TextTask(Task):
         Where not all tokens are learned there are fewer targets than `weight`, and the loss is
         reported as if there were that many with the same mean.
         """
-        counted = sum(int((targets != IGNORED).sum()) for _, targets in group)
+        here = sum(int((targets != IGNORED).sum()) for _, targets in group)
+        counted = int(self.ranks.sum(np.array([here]))[0])
         if not counted:
             return Sums()
         share = engine.asarray(np.asarray(1 / counted, np.float32))
         total = 0.0
-        for ids, targets in group:
+        for number, (ids, targets) in enumerate(group, 1):
             if (targets == IGNORED).all():
                 continue
             loss = self.model.loss(engine.asarray(ids), engine.asarray(targets))
             total += loss.item()
             if not math.isfinite(total):
                 return Sums(finite=False)
+            if number == len(group) and not self.model.checkpointing:
+                self.ranks.arm()
             loss.backward(share.astype(loss.dtype))
         return Sums(total / counted * weight)
 
@@ -130,6 +143,7 @@ class TextTask(Task):
             stride=block,
             batch_size=self.config.batch_size,
             on_batch=on_batch,
+            ranks=self.ranks,
         )
         loss = total / count
         return Evaluation({"val_loss": loss, "val_perplexity": perplexity_of(loss)}, order=(loss,))

@@ -26,6 +26,7 @@ from zoo.train.average import WeightAverage, full_state, replaced_state
 from zoo.train.callbacks import Callback, LogCallback, Terminal
 from zoo.train.checkpoint import Checkpoint, Checkpoints
 from zoo.train.errors import Interrupted, TrainingDiverged, quoted
+from zoo.train.finite import all_finite, not_finite
 from zoo.train.loop_config import LoopConfig
 from zoo.train.progress import Best, Progress
 from zoo.train.stop import StopRequest
@@ -72,7 +73,10 @@ class Trainer:
     step_weight: int = field(default=0, init=False)  # samples or tokens of the latest step
 
     def __post_init__(self) -> None:
-        self.optimizer = self.task.make_optimizer()
+        self.ranks = self.task.ranks
+        self.ranks.start(self.model)
+        sharded = self.config.shard_optimizer == "on"
+        self.optimizer = self.ranks.optimizer(self.task.make_optimizer(), sharded)
         self.checkpoints = Checkpoints(self.out / "last")
         steps_per_epoch = -(-len(self.task.batch_weights) // self.config.accumulation)
         self.total_steps = steps_per_epoch * self.config.epochs
@@ -82,11 +86,10 @@ class Trainer:
         self.average: WeightAverage | None = None
         if self.config.average != "none":
             self.average = WeightAverage(self.model, self.config.average, self.config.ema_decay)
-        self._told: list[Callback] = [
-            LogCallback(self.out / "metrics.jsonl"),
-            Terminal(self.show_progress),
-            *self.callbacks,
-        ]
+        self._told: list[Callback] = []
+        if self.ranks.rank == 0:
+            log, terminal = LogCallback(self.out / "metrics.jsonl"), Terminal(self.show_progress)
+            self._told = [log, terminal, *self.callbacks]
 
     @property
     def model(self) -> Module:
@@ -108,7 +111,10 @@ class Trainer:
             self.progress = Progress.from_dict(checkpoint.state["progress"])
             if self.average is not None:
                 self.average.load(checkpoint.tensors("average"), self.progress.averaged)
-            engine.set_rng_state(checkpoint.state["rng"])
+            rng = checkpoint.state["rng"]
+            self.ranks.set_rng_state(
+                checkpoint.state.get("rng_of_ranks", [[rng["seed"], rng["offset"]]])
+            )
 
     def go_on(self, checkpoint: Checkpoint) -> Progress:
         """`restore` a checkpoint, say where it stands, and `fit`.
@@ -141,7 +147,7 @@ class Trainer:
         self.task.show_progress = self.show_progress
         started: list[Callback] = []
         try:
-            with StopRequest() as self._stop, self.task:
+            with StopRequest(quiet=self.ranks.rank > 0) as self._stop, self.task:
                 for callback in self._told:
                     started.append(callback)
                     callback.on_start(self)
@@ -165,6 +171,9 @@ class Trainer:
         p, config = self.progress, self.config
         with self._saved_on_failure():
             self.task.start_epoch(p.epoch)
+        self.ranks.watch(
+            self.model, narrow=config.exchange == "bfloat16", synced=self.task.synced_norms
+        )
         self._tell("on_epoch_start")
         batches = self.task.batches(p.epoch, p.batch)
         batch_count = len(self.task.batch_weights)
@@ -187,13 +196,15 @@ class Trainer:
         """One step of the optimizer on the mean loss over all samples of `group`."""
         p, config = self.progress, self.config
         lr = self.scheduler.lr
-        weight = sum(self.task.batch_weights[p.batch : p.batch + len(group)])
+        weights = self.task.batch_weights[p.batch : p.batch + len(group)]
+        weight = sum(weights)
         # A batch that is not finite would spoil the running averages of batch norm as well.
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
         drawn = engine.get_rng_state()
         with self._saved_on_failure():
             try:
-                sums = self.task.backward(group, weight)
+                here = sum(len(range(*self.ranks.part(w).indices(w))) for w in weights)
+                sums = self.ranks.finish(self.task.backward(group, weight), self.task.counted, here)
             except MemoryError:  # as if the step had not begun, so that it can be tried again
                 for buffer, before in buffers:
                     buffer.copy_(before)
@@ -204,7 +215,7 @@ class Trainer:
         if sums.finite:
             longest = config.clip_norm or math.inf
             norm = clip_grad_norm_(self.model.parameters(), longest, error_if_nonfinite=False)
-        culprit = "" if math.isfinite(norm) else self._not_finite(sums.finite)
+        culprit = "" if math.isfinite(norm) else not_finite(self.model, sums.finite)
         p.step += 1
         if math.isfinite(norm):
             self.optimizer.step()
@@ -240,15 +251,6 @@ class Trainer:
                 f"rate {lr:.3g})"
             )
 
-    def _not_finite(self, loss_is_finite: bool) -> str:
-        """What was not finite in a step: the loss, or the first gradient in the model's order."""
-        if not loss_is_finite:
-            return "the loss"
-        for name, parameter in self.model.named_parameters():
-            if parameter.grad is not None and not engine.isfinite(parameter.grad).all():
-                return f"the gradient of {name}"
-        return "the norm of all gradients"
-
     def _finish_epoch(self) -> None:
         """Validate, keep the weights if they are the best so far, save, and move on."""
         p, config = self.progress, self.config
@@ -263,9 +265,10 @@ class Trainer:
         if config.patience and p.stale >= config.patience:
             self.end_early(f"no improvement for {p.stale} epochs")
         self._tell("on_epoch", self._epoch_row(found, improved))
+        p.ended = self.ranks.same(p.ended)  # those who are told may have ended it
         p.next_epoch()
-        over = p.epoch == config.epochs or p.ended
-        if over or time.perf_counter() - self._saved > _SAVE_SECONDS:
+        over = p.epoch == config.epochs or p.ended != ""
+        if self.ranks.any(over or time.perf_counter() - self._saved > _SAVE_SECONDS):
             self._save()
 
     def _validate(self) -> tuple[Evaluation, bool]:
@@ -282,10 +285,10 @@ class Trainer:
             found = self.task.evaluate(lambda _: self._halt_if_asked())
             best = Best.of(p.epoch + 1, p.step, found)
             # The loss alone does not tell: behind a variance that overflowed, all is a finite 0.
-            improved = best.beats(p.best) and _all_finite(self.model)
+            improved = best.beats(p.best) and not self.ranks.any(not all_finite(self.model))
             if improved:
                 p.best = best
-                self._unsaved_best = full_state(self.model)
+                self._unsaved_best = full_state(self.model) if self.ranks.rank == 0 else None
         return found, improved
 
     def _save_best(self) -> None:
@@ -321,7 +324,11 @@ class Trainer:
         self._save_best()  # first: a checkpoint that knows of them must find them
         self._tell("on_save")
         optimizer = self.optimizer.state_dict()
-        state = {
+        rng_of_ranks = self.ranks.rng_states()
+        if self.ranks.rank:  # rank 0 writes
+            self._saved = time.perf_counter()
+            return
+        state: dict[str, Any] = {
             "origin": self.origin,
             "config": self.config.to_dict(),
             "progress": asdict(p),
@@ -329,6 +336,8 @@ class Trainer:
             "optimizer": {k: v for k, v in optimizer.items() if k != "state"},
             "scheduler": self.scheduler.state_dict(),
         }
+        if self.ranks.size > 1:
+            state["rng_of_ranks"] = rng_of_ranks
         tensors = {f"model/{name}": t for name, t in self.task.tensors().items()}
         for name, slots in optimizer["state"].items():
             tensors |= {f"optimizer/{name}/{slot}": t for slot, t in slots.items()}
@@ -344,7 +353,7 @@ class Trainer:
             getattr(callback, event)(self, *facts)
 
     def _stop_if_asked(self) -> None:
-        if self._stop.requested:
+        if self.ranks.any(self._stop.requested):
             self._save()
             raise Interrupted(
                 f"stopped in epoch {self.progress.epoch + 1} of {self.config.epochs}, after step "
@@ -353,7 +362,7 @@ class Trainer:
             )
 
     def _halt_if_asked(self) -> None:
-        if self._stop.requested:
+        if self.ranks.any(self._stop.requested):
             raise _Halt
 
     @contextlib.contextmanager
@@ -363,6 +372,8 @@ class Trainer:
         try:
             yield
         except (DataError, MemoryError) as error:
+            if self.ranks.size > 1:
+                raise  # saving takes all ranks, and the others are elsewhere
             self._save()
             error.args = (
                 f"{error}\nThe run is saved as it was after step {self.progress.step} of "
@@ -377,8 +388,3 @@ class Trainer:
             f"The last checkpoint is {self.checkpoints.newest_path()}. Start again with a lower "
             f"rate, for example: --lr {self.config.lr / 10:.3g}"
         )
-
-
-def _all_finite(model: Module) -> bool:
-    """Whether every number of the model's state is finite."""
-    return all(bool(engine.isfinite(tensor).all()) for tensor in model.state_dict().values())

@@ -6,7 +6,7 @@
 
 namespace zoo {
 
-Tensor zeros_for_gradient(const Dims& shape, DType dtype);
+Tensor zeros_for_gradient(const Dims& shape, DType dtype, Device device);
 Tensor ones_for_gradient(const Tensor& root);
 // a + b; into a's memory if `own_a` says that nobody else sees it and no graph is recorded.
 Tensor sum_gradients(const Tensor& a, const Tensor& b, bool own_a);

@@ -182,7 +182,7 @@ Edge gradient_edge(const Tensor& t) {
 Tensor Backward::grad(int i) const {
   if (grads_[i].defined()) return grads_[i];
   const auto& out = node_.outputs[i];
-  return zeros_for_gradient(out.shape, out.dtype);
+  return zeros_for_gradient(out.shape, out.dtype, out.device);
 }
 
 bool any_needs_grad(const std::vector<Tensor>& inputs) {
@@ -205,7 +205,7 @@ void attach(Ref<Node> node, const std::vector<Tensor>& inputs, const std::vector
   if (late) [[unlikely]] node->take_new_sequence();
   int nr = 0;
   for (const Tensor& t : outputs) {
-    node->outputs.push_back({t.shape(), t.dtype()});
+    node->outputs.push_back({t.shape(), t.dtype(), t.device()});
     if (tl_anomaly.forward) check_result(*node, t);
     AutogradMeta& meta = t.impl()->autograd();
     meta.requires_grad = false;

@@ -82,6 +82,7 @@ class Node : public RefCounted {
   struct Output {
     Dims shape;
     DType dtype;
+    Device device = {};
   };
   std::vector<Output> outputs;
 

@@ -14,7 +14,10 @@ void bind_autograd(py::module_& m, TensorClass& cls) {
       py::arg("create_graph") = false,
       "Adds the gradient of this tensor to .grad of every leaf it came from. Without grad the "
       "tensor must be a single element. Frees the graph unless retain_graph is set; "
-      "create_graph records the walk itself, for gradients of gradients.");
+      "create_graph records the walk itself, for gradients of gradients.\n\n"
+      "Raises AutogradError if nothing was recorded, or the graph was freed or a saved tensor changed.\n"
+      "\n>>> x = engine.asarray([3.0])\n>>> x.requires_grad = True\n>>> (x * x).backward()\n"
+      ">>> x.grad.tolist()\n[6.0]");
   m.def(
       "_run_backward",
       [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
@@ -34,9 +37,13 @@ void bind_autograd(py::module_& m, TensorClass& cls) {
       },
       py::arg("outputs"), py::arg("inputs"), py::arg("grad_outputs"), py::arg("retain_graph"),
       py::arg("create_graph"), "The walk behind engine.grad and engine.autograd.backward.");
-  m.def("is_grad_enabled", &grad_enabled, "Whether operations are recorded on this thread.");
+  m.def("is_grad_enabled", &grad_enabled, "Whether operations are recorded on this thread.\n\n"
+                                          ">>> with engine.no_grad():\n"
+                                          "...     engine.is_grad_enabled()\nFalse");
   m.def("set_grad_enabled", &set_grad_enabled, py::arg("enabled"),
-        "Turns recording on or off for this thread.");
+        "Turns recording on or off for this thread.\n\n"
+        "engine.no_grad() does it for a block and undoes it.\n\n"
+        ">>> engine.set_grad_enabled(True)");
 }
 
 }  // namespace zoo

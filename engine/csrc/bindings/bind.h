@@ -63,7 +63,10 @@ struct ClassText {
 struct PyDevice {
   Device value;
 };
-Device device_from(py::handle h);  // None, a device or its name
+Device device_from(py::handle h);  // None (see engine.device), a device or its name
+bool is_device_name(const std::string& name);
+// For what reads a tensor's memory in place: ValueError that names `op` unless it is the host's.
+void check_on_host(const char* op, const Tensor& t);
 
 // Notes the line of the user's program that is running, for backward's messages.
 void capture_location();
@@ -159,6 +162,7 @@ void bind_device(py::module_& m);
 void bind_dlpack(py::module_& m, TensorClass& cls);
 void bind_location(py::module_& m);
 void bind_memory(py::module_& m);
+void bind_backend(py::module_& m);
 TensorClass bind_tensor(py::module_& m);
 void bind_numpy(py::module_& m, TensorClass& cls);
 void bind_operators(py::module_& m, TensorClass& cls);

@@ -26,8 +26,12 @@ void bind_complex(py::module_& m, TensorClass& cls) {
   def_both(m, cls, "conj", &conj,
            "Complex conjugate: the sign of the imaginary part changed. A real tensor is returned "
            "as it is.\n\n>>> engine.conj(engine.asarray([1 + 2j])).tolist()\n[(1-2j)]");
-  cls.def_property_readonly("real", as_op(&real), "Real parts, as a view.")
-      .def_property_readonly("imag", as_op(&imag), "Imaginary parts, a view of a complex tensor.");
+  cls.def_property_readonly("real", as_op(&real), "Real parts, as a view.\n\n"
+                                                  ">>> engine.asarray([1 + 2j]).real.tolist()\n"
+                                                  "[1.0]")
+      .def_property_readonly("imag", as_op(&imag),
+          "Imaginary parts, a view of a complex tensor.\n\n"
+          ">>> engine.asarray([1 + 2j]).imag.tolist()\n[2.0]");
 }
 
 }  // namespace zoo

@@ -36,7 +36,7 @@ struct DLManagedTensorVersioned {
   DLTensor tensor;
 };
 
-constexpr int32_t kDLCPU = 1, kDLCUDAHost = 3;
+constexpr int32_t kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3;
 constexpr uint64_t kReadOnly = 1, kCopied = 2;
 enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kComplex = 5, kBool = 6 };
 
@@ -93,6 +93,7 @@ template <class Managed>
 py::object export_as(const Tensor& t, [[maybe_unused]] bool copied) {
   auto* e = new Exported<Managed>;
   e->tensor = t;
+  t.storage()->expose();
   e->shape.assign(t.shape().begin(), t.shape().end());
   e->strides.assign(t.strides().begin(), t.strides().end());
   e->managed.tensor = {t.data(), {kDLCPU, 0}, t.ndim(), dl_dtype(t.dtype()),
@@ -116,6 +117,10 @@ py::object to_dlpack(const Tensor& self, const py::object& stream,
                      const std::optional<std::pair<int64_t, int64_t>>& max_version,
                      const std::optional<std::pair<int64_t, int64_t>>& dl_device,
                      std::optional<bool> copy) {
+  if (self.device().type != DeviceType::kCPU) {
+    buffer_error(concat_text("__dlpack__: this tensor is on '", device_text(self.device()),
+                             "'; use .to('cpu') first"));
+  }
   check(stream.is_none(), "__dlpack__: a tensor on 'cpu' has no stream, expected stream=None");
   if (dl_device && dl_device->first != kDLCPU) {
     buffer_error(concat_text("__dlpack__: device (", dl_device->first, ", ", dl_device->second,
@@ -229,8 +234,13 @@ void bind_dlpack(py::module_& m, TensorClass& cls) {
           py::arg("copy") = py::none(),
           "A DLPack capsule over this tensor's memory, or a copy's. Raises BufferError where "
           "gradients are required or the device is another.")
-      .def("__dlpack_device__", [](const Tensor&) { return py::make_tuple(kDLCPU, 0); },
-           "DLPack's pair of numbers for the device: (1, 0), the CPU.");
+      .def("__dlpack_device__",
+           [](const Tensor& t) {
+             const Device d = t.device();
+             return d.type == DeviceType::kCPU ? py::make_tuple(kDLCPU, 0)
+                                               : py::make_tuple(kDLCUDA, int{d.index});
+           },
+           "DLPack's pair of numbers for the device: (1, 0), the CPU, or (2, index), a GPU.");
   m.def("from_dlpack", &from_dlpack, py::arg("x"), py::pos_only(), py::kw_only(),
         py::arg("device") = py::none(), py::arg("copy") = py::none(),
         "A tensor over the memory of another library's array, by the DLPack protocol; a DLPack "

@@ -32,6 +32,7 @@ int is_tensor(PyObject* object) { return zoo::is_tensor(py::handle(object)) ? 1 
 int view(PyObject* object, zoo_tensor_view* out) {
   return guarded(-1, [&] {
     const auto t = py::cast<Tensor>(py::handle(object));
+    check_on_host("this extension", t);
     *out = {t.data(),  dtype_name(t.dtype()), t.shape().begin(),        t.strides().begin(),
             t.numel(), t.ndim(),              t.is_contiguous() ? 1 : 0};
     return 0;

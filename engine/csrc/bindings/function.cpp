@@ -38,7 +38,8 @@ class FunctionNode final : public Node {
     inputs_.push_back(t.defined() ? std::optional<Output>({t.shape(), t.dtype()}) : std::nullopt);
   }
   void add_output(const Tensor& t) {
-    outputs.push_back(t.defined() ? Output{t.shape(), t.dtype()} : Output{{}, DType::kF32});
+    outputs.push_back(t.defined() ? Output{t.shape(), t.dtype(), t.device()}
+                                  : Output{{}, DType::kF32});
     output_is_tensor_.push_back(t.defined());
   }
 
@@ -50,7 +51,7 @@ class FunctionNode final : public Node {
     for (size_t i = 0; i < grads.size(); ++i) {
       Tensor g = std::move(grads[i]);
       if (!g.defined() && materialize && output_is_tensor_[i]) {
-        g = zeros(outputs[i].shape, outputs[i].dtype);
+        g = zeros(outputs[i].shape, outputs[i].dtype, outputs[i].device);
       }
       args[i + 1] = py::cast(g);
     }

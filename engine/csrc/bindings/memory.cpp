@@ -39,6 +39,8 @@ void adopt_memory(TensorImpl& self, const Tensor& other) {
 void bind_memory(py::module_& m) {
   m.def("_tensor_over", &tensor_over, py::arg("bytes"), py::arg("dtype"), py::arg("shape"),
         py::arg("strides"), py::arg("offset"), "A tensor over the bytes of a numpy array.");
+  m.def("_given_away", [](const Tensor& t) { t.storage()->conceal(); }, py::arg("t"),
+        "Promises that t's memory, which came from outside, is written to through tensors only.");
   m.def("_adopt_memory", &adopt_memory, py::arg("t"), py::arg("other"),
         "Makes t a tensor over other's memory.");
 }

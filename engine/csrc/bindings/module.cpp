@@ -8,7 +8,11 @@ void bind_errors(py::module_& m) {
   // Leaked on purpose: translators may run while the interpreter goes down.
   static auto* autograd_error =
       new py::exception<AutogradError>(m, "AutogradError", PyExc_RuntimeError);
-  autograd_error->doc() = "The graph cannot give the gradient that was asked for.";
+  autograd_error->doc() =
+      "The graph cannot give the gradient that was asked for.\n\n"
+      ">>> try:\n...     engine.zeros(2).sum().backward()\n"
+      "... except engine.AutogradError:\n...     'nothing was recorded'\n"
+      "'nothing was recorded'";
   py::register_exception_translator([](std::exception_ptr p) {
     try {
       if (p) std::rethrow_exception(p);
@@ -44,6 +48,7 @@ PYBIND11_MODULE(_C, m) {
   bind_complex(m, tensor);
   bind_dlpack(m, tensor);
   bind_memory(m);
+  bind_backend(m);
   bind_indexing(tensor);
   bind_functions(m, tensor);
   bind_node(m, tensor);

@@ -99,7 +99,9 @@ void bind_node_class(py::module_& m) {
       .def("__exit__", [](const HookHandle& h, const py::args&) { h.remove(); });
   py::class_<Node, Ref<Node>>(
       m, "Node",
-      "A recorded operation: what turns gradients of its results into gradients of its operands.")
+      "A recorded operation: what turns gradients of its results into gradients of its operands.\n\n"
+      ">>> x = engine.ones(2)\n>>> x.requires_grad = True\n"
+      ">>> (x * x).grad_fn.name()\n'multiply'")
       .def("name", &Node::name, "Name of the operation.")
       .def_property_readonly("location",
                              [](const Node& n) { return location_text(n.location()); },
@@ -221,16 +223,27 @@ void bind_node(py::module_& m, TensorClass& cls) {
                               if (!t.grad_fn()) return std::nullopt;
                               return t.grad_fn();
                             },
-                            "The recorded operation that made this tensor, or None.")
+                            "The recorded operation that made this tensor, or None.\n\n"
+                            ">>> x = engine.ones(2)\n>>> x.requires_grad = True\n"
+                            ">>> (x * x).grad_fn.name()\n'multiply'")
       .def("register_hook", &hook_on_tensor, py::arg("hook"),
            "Calls hook(grad) whenever the gradient of this tensor is complete; a tensor that it "
            "returns replaces it. Returns a handle with remove(). A hook lives as long as the "
-           "tensor's graph; one on a leaf that refers to that leaf keeps it alive until removed.")
+           "tensor's graph; one on a leaf that refers to that leaf keeps it alive until removed. "
+           "Raises AutogradError if the tensor requires no gradients.\n\n"
+           ">>> x = engine.ones(2)\n>>> x.requires_grad = True\n"
+           ">>> with x.register_hook(lambda grad: grad * 10):\n...     x.sum().backward()\n"
+           ">>> x.grad.tolist()\n[10.0, 10.0]")
       .def("register_post_accumulate_grad_hook", &hook_on_leaf, py::arg("hook"),
            "Calls hook(leaf) whenever backward() has added to .grad of this leaf. Returns a handle "
-           "with remove().")
+           "with remove().\n\n"
+           ">>> x, seen = engine.ones(2), []\n>>> x.requires_grad = True\n"
+           ">>> handle = x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.shape))\n"
+           ">>> x.sum().backward()\n>>> seen\n[(2,)]")
       .def("retain_grad", &retain_grad,
-           "Makes backward() fill .grad of this tensor too, though it is no leaf.");
+           "Makes backward() fill .grad of this tensor too, though it is no leaf.\n\n"
+           ">>> x = engine.ones(2)\n>>> x.requires_grad = True\n>>> y = x * 3\n"
+           ">>> y.retain_grad()\n>>> y.sum().backward()\n>>> y.grad.tolist()\n[1.0, 1.0]");
 }
 
 }  // namespace zoo

@@ -55,11 +55,13 @@ py::dtype numpy_dtype(DType t) {
 py::array to_numpy(const Tensor& t) {
   check<AutogradError>(!t.requires_grad(), "numpy: this tensor requires gradients, which numpy "
                        "would not record; use .detach().numpy()");
+  check_on_host("numpy", t);
   std::vector<py::ssize_t> shape(t.shape().begin(), t.shape().end());
   std::vector<py::ssize_t> strides;
   for (int64_t s : t.strides()) strides.push_back(s * itemsize(t.dtype()));
   py::array out(numpy_dtype(t.dtype()), shape, strides, t.data(), py::cast(t));
   if (t.storage()->read_only()) out.attr("flags").attr("writeable") = false;
+  t.storage()->expose();
   return out;
 }
 
@@ -74,13 +76,23 @@ py::object array_protocol(const Tensor& t, const py::object& dtype, const py::ob
   return array;
 }
 
+// The values where numpy can read them.
+Tensor readable(const Tensor& t) {
+  const Tensor here = to_host(detach(t));
+  return here.dtype() == DType::kBF16 ? astype(here, DType::kF32) : here;
+}
+
 py::object item(const Tensor& t) {
   check(t.numel() == 1, "item: expected a single element, got shape ", to_string(t.shape()));
-  const Tensor wide = t.dtype() == DType::kBF16 ? astype(detach(t), DType::kF32) : detach(t);
-  return to_numpy(wide).attr("item")();
+  return to_numpy(readable(t)).attr("item")();
 }
 
 }  // namespace
+
+void check_on_host(const char* op, const Tensor& t) {
+  check(t.device().type == DeviceType::kCPU, op, ": this tensor is on '", device_text(t.device()),
+        "', whose memory the processor cannot read; use .to('cpu') first");
+}
 
 Tensor to_tensor(py::handle h, std::optional<DType> dtype, std::optional<bool> copy) {
   Tensor t;
@@ -163,13 +175,17 @@ void bind_numpy(py::module_& m, TensorClass& cls) {
         "A tensor over the memory of a numpy array, without a copy: a change in one shows in the "
         "other. Negative steps and read-only arrays are fine (the tensor then refuses in-place "
         "changes). Arrays that no tensor can point into (foreign byte order, steps that are no "
-        "multiple of the element) are copied.");
+        "multiple of the element) are copied.\n\n"
+        "Raises TypeError for a dtype that no tensor has.\n\n>>> import numpy as np\n"
+        ">>> array = np.zeros(2)\n>>> engine.from_numpy(array).fill_(1.0).dtype\nfloat64\n"
+        ">>> array.tolist()\n[1.0, 1.0]");
   m.def(
       "asarray",
       [](py::handle obj, std::optional<DType> dtype, const py::object& device,
          std::optional<bool> copy) {
-        device_from(device);
-        return to_tensor(obj, dtype, copy);
+        const bool stays = device.is_none() && is_tensor(obj);
+        const Tensor t = to_tensor(obj, dtype, copy);
+        return stays ? t : to_device(t, device_from(device));
       },
       py::arg("obj"), py::pos_only(), py::kw_only(), py::arg("dtype") = py::none(),
       py::arg("device") = py::none(), py::arg("copy") = py::none(),
@@ -177,17 +193,19 @@ void bind_numpy(py::module_& m, TensorClass& cls) {
       "float32, integers int64; arrays keep their dtype and share memory unless copy=True.\n\n"
       ">>> engine.asarray([[1.0, 2.0]]).shape\n(1, 2)");
   cls.def("numpy", &to_numpy,
-          "A numpy array over the same memory. Raises AutogradError if gradients are required.")
+          "A numpy array over the same memory. Raises AutogradError if gradients are required.\n\n"
+          ">>> engine.ones(2).numpy().sum().item()\n2.0")
       .def("__array__", &array_protocol, py::arg("dtype") = py::none(),
            py::arg("copy") = py::none())
-      .def("item", &item, "The single element as a Python number.")
+      .def("item", &item, "The single element as a Python number.\n\n"
+                          "Raises ValueError if there are several.\n\n"
+                          ">>> engine.asarray([2.5]).item()\n2.5")
       .def("tolist",
            [](const Tensor& t) {
-             const Tensor wide =
-                 t.dtype() == DType::kBF16 ? astype(detach(t), DType::kF32) : detach(t);
-             return py::object(to_numpy(wide).attr("tolist")());
+             return py::object(to_numpy(readable(t)).attr("tolist")());
            },
-           "The elements as nested Python lists.")
+           "The elements as nested Python lists.\n\n"
+           ">>> engine.asarray([[1, 2]]).tolist()\n[[1, 2]]")
       .def("__complex__",
            [](const Tensor& t) {
              const std::complex<double> z = py::cast<std::complex<double>>(item(t));

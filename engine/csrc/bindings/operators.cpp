@@ -108,6 +108,7 @@ class DirectOperator {
 Tensor power(const Tensor& base, const Tensor& exponent) {
   const DType dtype = base.dtype();
   if (exponent.ndim() == 0 && exponent.dtype() == dtype && !exponent.requires_grad() &&
+      exponent.device().type == DeviceType::kCPU &&
       (dtype == DType::kF32 || dtype == DType::kF64)) {
     const double e = dtype == DType::kF32 ? static_cast<double>(*exponent.data<float>())
                                           : *exponent.data<double>();
@@ -167,7 +168,9 @@ void bind_operators(py::module_& m, TensorClass& cls) {
           return leaky_relu(x, negative_slope);
         },
         py::arg("x"), py::arg("negative_slope") = 0.01,
-        "x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.");
+        "x, or negative_slope * x where x is negative (Maas et al. 2013). Elementwise.\n\n"
+        "Any shape; integers become float32.\n\n"
+        ">>> engine.leaky_relu(engine.asarray([-1.0, 2.0]), 0.5).tolist()\n[-0.5, 2.0]");
 
   const auto arithmetic = [&](const char* name, const char* reflected, BinaryFn fn) {
     cls.def(name, operator_method<false>(fn), py::arg("other"), py::is_operator());
@@ -212,15 +215,26 @@ void bind_operators(py::module_& m, TensorClass& cls) {
   const struct {
     const char *op, *dunder, *method, *doc;
   } inplace[] = {
-      {"add", "__iadd__", "add_", "Adds other to this tensor in place."},
-      {"subtract", "__isub__", "sub_", "Subtracts other from this tensor in place."},
-      {"multiply", "__imul__", "mul_", "Multiplies this tensor by other in place."},
-      {"divide", "__itruediv__", "div_", "Divides this tensor by other in place."},
-      {"pow", "__ipow__", "pow_", "Raises this tensor to a power in place."},
-      {"floor_divide", "__ifloordiv__", "floor_divide_", "Floor division in place."},
-      {"remainder", "__imod__", "remainder_", "Remainder in place."},
-      {"maximum", nullptr, "maximum_", "The larger of this tensor and other, in place."},
-      {"minimum", nullptr, "minimum_", "The smaller of this tensor and other, in place."},
+      {"add", "__iadd__", "add_", "Adds other to this tensor in place.\n\n"
+                                  ">>> engine.ones(2).add_(2).tolist()\n[3.0, 3.0]"},
+      {"subtract", "__isub__", "sub_", "Subtracts other from this tensor in place.\n\n"
+                                       ">>> engine.ones(2).sub_(2).tolist()\n[-1.0, -1.0]"},
+      {"multiply", "__imul__", "mul_", "Multiplies this tensor by other in place.\n\n"
+                                       ">>> engine.ones(2).mul_(2).tolist()\n[2.0, 2.0]"},
+      {"divide", "__itruediv__", "div_", "Divides this tensor by other in place.\n\n"
+                                         ">>> engine.ones(2).div_(2).tolist()\n[0.5, 0.5]"},
+      {"pow", "__ipow__", "pow_", "Raises this tensor to a power in place.\n\n"
+                                  ">>> engine.full(2, 3.0).pow_(2).tolist()\n[9.0, 9.0]"},
+      {"floor_divide", "__ifloordiv__", "floor_divide_",
+          "Floor division in place.\n\n"
+          ">>> engine.full(2, 7.0).floor_divide_(2).tolist()\n[3.0, 3.0]"},
+      {"remainder", "__imod__", "remainder_", "Remainder in place.\n\n"
+                                              ">>> engine.full(2, 7.0).remainder_(4).tolist()\n"
+                                              "[3.0, 3.0]"},
+      {"maximum", nullptr, "maximum_", "The larger of this tensor and other, in place.\n\n"
+                                       ">>> engine.zeros(2).maximum_(1).tolist()\n[1.0, 1.0]"},
+      {"minimum", nullptr, "minimum_", "The smaller of this tensor and other, in place.\n\n"
+                                       ">>> engine.zeros(2).minimum_(-1).tolist()\n[-1.0, -1.0]"},
   };
   for (const auto& row : inplace) {
     cls.def(row.method, inplace_method(row.op), py::arg("other"), row.doc);

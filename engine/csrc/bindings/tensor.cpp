@@ -18,12 +18,12 @@ py::tuple to_tuple(const Dims& dims) {
 }
 
 Tensor to(const Tensor& t, py::handle target) {
-  if (py::isinstance<PyDevice>(target)) return t;
-  if (py::isinstance<py::str>(target)) {
-    const auto text = py::cast<std::string>(target);
-    if (text == "cpu" || text == "cpu:0") return t;
-    check<NotImplemented>(text.rfind("cuda", 0) != 0, "to: device '", text,
-                          "' is not in this build; only 'cpu' is");
+  const bool names_device =
+      py::isinstance<py::str>(target) && is_device_name(py::cast<std::string>(target));
+  if (names_device || py::isinstance<PyDevice>(target)) {
+    const Device device = device_from(target);
+    OpScope scope;
+    return to_device(t, device);
   }
   const DType dtype = dtype_from(target);
   OpScope scope;
@@ -59,7 +59,8 @@ void set_requires_grad(TensorImpl& self, bool on) {
 }
 
 void set_grad(TensorImpl& self, const std::optional<Tensor>& grad) {
-  check(!grad || (grad->shape() == self.shape && grad->dtype() == self.dtype),
+  check(!grad || (grad->shape() == self.shape && grad->dtype() == self.dtype &&
+                  grad->device() == self.storage->device()),
         "grad: expected ", describe(Tensor(&self)), ", got ",
         grad ? describe(*grad) : std::string());
   if (grad || self.meta) self.autograd().grad = or_none(grad);
@@ -67,7 +68,8 @@ void set_grad(TensorImpl& self, const std::optional<Tensor>& grad) {
 
 std::string representation(const Tensor& t) {
   const auto numpy = py::module_::import("numpy");
-  const Tensor shown = t.dtype() == DType::kBF16 ? astype(detach(t), DType::kF32) : detach(t);
+  const Tensor here = to_host(detach(t));
+  const Tensor shown = here.dtype() == DType::kBF16 ? astype(here, DType::kF32) : here;
   const auto text = py::cast<std::string>(numpy.attr("array2string")(
       py::cast(shown).attr("numpy")(), py::arg("separator") = ", ", py::arg("prefix") = "Tensor(",
       py::arg("threshold") = 1000));
@@ -76,6 +78,9 @@ std::string representation(const Tensor& t) {
   const bool hides_shape = t.numel() > 1000 || (t.numel() == 0 && t.shape() != Dims{0});
   if (hides_shape) out += concat_text(", shape=", to_string(t.shape()));
   out += std::string(", dtype=") + dtype_name(t.dtype());
+  if (t.device().type != DeviceType::kCPU) {
+    out += concat_text(", device='", device_text(t.device()), "'");
+  }
   if (t.grad_fn()) {
     out += std::string(", grad_fn=") + t.grad_fn()->name();
   } else if (t.requires_grad()) {
@@ -124,6 +129,10 @@ py::buffer_info buffer_of(const Tensor& t) {
     throw py::buffer_error("this tensor requires gradients, which a reader of its memory would not "
                            "record; use .detach()");
   }
+  if (t.device().type != DeviceType::kCPU) {
+    throw py::buffer_error("this tensor is on '" + device_text(t.device()) +
+                           "', whose memory the processor cannot read; use .to('cpu') first");
+  }
   if (t.dtype() == DType::kBF16) {
     throw py::buffer_error("the buffer protocol has no format for bfloat16; use "
                            ".astype(engine.float32) first");
@@ -134,49 +143,72 @@ py::buffer_info buffer_of(const Tensor& t) {
   const int64_t size = itemsize(t.dtype());
   for (int64_t s : t.strides()) strides.push_back(s * size);
   const std::string code = t.dtype() == DType::kC64 ? "Zf" : t.dtype() == DType::kC128 ? "Zd" : format;
+  t.storage()->expose();
   return py::buffer_info(t.data(), size, code, t.ndim(), shape, strides, t.storage()->read_only());
 }
 
 void bind_attributes(TensorClass& cls) {
   cls.def_property_readonly("shape", [](const Tensor& t) { return to_tuple(t.shape()); },
-                            "Sizes of the axes, a tuple.")
-      .def_property_readonly("dtype", [](const Tensor& t) { return t.dtype(); }, "Type of the elements.")
-      .def_property_readonly("ndim", [](const Tensor& t) { return t.ndim(); }, "Number of axes.")
+                            "Sizes of the axes, a tuple.\n\n"
+                            ">>> engine.zeros((2, 3)).shape\n(2, 3)")
+      .def_property_readonly("dtype", [](const Tensor& t) { return t.dtype(); },
+          "Type of the elements.\n\n"
+          ">>> engine.zeros(2).dtype\nfloat32")
+      .def_property_readonly("ndim", [](const Tensor& t) { return t.ndim(); },
+          "Number of axes.\n\n"
+          ">>> engine.zeros((2, 3)).ndim\n2")
       .def_property_readonly("size", [](const Tensor& t) { return t.numel(); },
-                             "Number of elements.")
+                             "Number of elements.\n\n"
+                             ">>> engine.zeros((2, 3)).size\n6")
       .def_property_readonly("nbytes",
                              [](const Tensor& t) { return t.numel() * itemsize(t.dtype()); },
-                             "Bytes the elements take.")
+                             "Bytes the elements take.\n\n"
+                             ">>> engine.zeros((2, 3)).nbytes\n24")
       .def_property_readonly("device",
                              [](const Tensor& t) { return PyDevice{t.device()}; },
-                             "Where the elements live; it equals its name, 'cpu'.")
+                             "Where the elements live; it equals its name, such as 'cpu' or 'cuda:0'.\n\n"
+                             ">>> engine.zeros(2).device == 'cpu'\nTrue")
       .def_property("requires_grad", [](const TensorImpl& t) {
             return Tensor(const_cast<TensorImpl*>(&t)).requires_grad();
-          }, &set_requires_grad, "Whether operations on this tensor are recorded.")
+          }, &set_requires_grad, "Whether operations on this tensor are recorded.\n\n"
+                                 "May be set on leaves. Raises TypeError for integers.\n\n"
+                                 ">>> engine.zeros(2).requires_grad\nFalse")
       .def_property("grad", [](TensorImpl& t) { return Tensor(&t).grad(); }, &set_grad,
-                    "The gradient that backward() accumulated, or None.")
+                    "The gradient that backward() accumulated, or None.\n\n"
+                    ">>> x = engine.zeros(2)\n>>> x.requires_grad = True\n"
+                    ">>> x.sum().backward()\n>>> x.grad.tolist()\n[1.0, 1.0]")
       .def_property_readonly("is_leaf", [](const Tensor& t) { return !t.grad_fn(); },
-                             "Whether no recorded operation made this tensor.")
+                             "Whether no recorded operation made this tensor.\n\n"
+                             ">>> engine.zeros(2).is_leaf\nTrue")
       .def_property_readonly("version", [](const Tensor& t) { return t.storage()->version(); },
-                             "How often the memory was changed in place.")
-      .def("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); },
-           "Address of the first element.")
+                             "How often the memory was changed in place.\n\n"
+                             ">>> engine.zeros(2).fill_(1.0).version\n1")
+      .def("data_ptr", [](const Tensor& t) {
+             t.storage()->expose();
+             return reinterpret_cast<uintptr_t>(t.data());
+           },
+           "Address of the first element.\n\n"
+           ">>> x = engine.zeros(2)\n>>> x.data_ptr() == x.numpy().ctypes.data\nTrue")
       .def("strides", [](const Tensor& t) { return to_tuple(t.strides()); },
-           "Steps from one element to the next along each axis, in elements.")
+           "Steps from one element to the next along each axis, in elements.\n\n"
+           ">>> engine.zeros((2, 3)).strides()\n(3, 1)")
       .def("is_contiguous",
            [](const Tensor& t, const std::string& f) { return t.is_contiguous(format_from(f)); },
            py::arg("memory_format") = "contiguous",
-           "Whether memory is in row-major order, or with 'channels_last' in NHWC order.")
+           "Whether memory is in row-major order, or with 'channels_last' in NHWC order.\n\n"
+           ">>> engine.zeros((2, 3)).T.is_contiguous()\nFalse")
       .def_property_readonly("T", [](const Tensor& t) {
             OpScope scope;
             Dims axes;
             for (int i = t.ndim() - 1; i >= 0; --i) axes.push_back(i);
             return permute_dims(t, axes);
-          }, "The tensor with its axes in reverse order.")
+          }, "The tensor with its axes in reverse order.\n\n"
+             ">>> engine.zeros((2, 3)).T.shape\n(3, 2)")
       .def_property_readonly("mT", [](const Tensor& t) {
             OpScope scope;
             return swapaxes(t, -1, -2);
-          }, "The tensor with its last two axes swapped.");
+          }, "The tensor with its last two axes swapped.\n\n"
+             ">>> engine.zeros((2, 3, 4)).mT.shape\n(2, 4, 3)");
 }
 
 }  // namespace
@@ -202,8 +234,12 @@ TensorClass bind_tensor(py::module_& m) {
   cls.def(py::init([](const Tensor& t) { return alias(t).ref(); }), py::arg("t"));
   cls.def_buffer([](TensorImpl& impl) { return buffer_of(Tensor(&impl)); });
   bind_attributes(cls);
-  cls.def("detach", as_op(&detach), "The same memory, outside the graph.")
-      .def("clone", as_op(&clone), "A copy; gradients flow through it.")
+  cls.def("detach", as_op(&detach), "The same memory, outside the graph.\n\n"
+                                    ">>> x = engine.zeros(2)\n>>> x.requires_grad = True\n"
+                                    ">>> x.detach().requires_grad\nFalse")
+      .def("clone", as_op(&clone), "A copy; gradients flow through it.\n\n"
+                                   ">>> x = engine.zeros(2)\n"
+                                   ">>> x.clone().data_ptr() == x.data_ptr()\nFalse")
       .def("contiguous",
            [](const Tensor& t, const std::string& format) {
              const MemoryFormat f = format_from(format);
@@ -212,20 +248,36 @@ TensorClass bind_tensor(py::module_& m) {
            },
            py::arg("memory_format") = "contiguous",
            "This tensor if its memory has that order ('contiguous' or 'channels_last'), else a "
-           "copy that has.")
+           "copy that has.\n\n"
+           ">>> engine.zeros((1, 2, 3, 4)).contiguous('channels_last').strides()\n(24, 1, 8, 2)")
       .def("astype", as_op(&convert), py::arg("dtype"),
            "A copy with elements of another dtype. Raises TypeError from complex to real numbers: "
-           "take real, imag or abs.")
-      .def("to", &to, py::arg("target"), "The tensor with another dtype, or on another device.")
+           "take real, imag or abs.\n\n"
+           ">>> engine.asarray([1.9]).astype(engine.int32).tolist()\n[1]")
+      .def("to", &to, py::arg("target"),
+           "The tensor with another dtype, or on another device: 'cpu', 'cuda', 'cuda:1'. The "
+           "tensor itself where it is so already. Differentiable. Raises NotImplementedError where "
+           "no GPU can be used.\n\n"
+           ">>> engine.zeros(2).to(engine.float64).dtype\nfloat64")
       .def("reshape", &method_reshape,
-           "The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).")
-      .def("permute_dims", &method_permute, "The axes in another order, as a view.")
+           "The same elements in another shape: t.reshape(2, -1) or t.reshape((2, -1)).\n\n"
+           "Raises ValueError if the elements do not fill it.\n\n"
+           ">>> engine.arange(6).reshape(2, -1).shape\n(2, 3)")
+      .def("permute_dims", &method_permute,
+          "The axes in another order, as a view.\n\n"
+          ">>> engine.zeros((2, 3, 4)).permute_dims(2, 0, 1).shape\n(4, 2, 3)")
       .def("flatten", as_op(&flatten), py::arg("start_dim") = 0, py::arg("end_dim") = -1,
-           "Axes start_dim to end_dim as one.")
-      .def("zero_", as_op(&zero_), "Sets every element to 0.")
-      .def("fill_", as_op(&checked_fill), py::arg("value"), "Sets every element to a number.")
+           "Axes start_dim to end_dim as one.\n\n"
+           ">>> engine.zeros((2, 3, 4)).flatten(1).shape\n(2, 12)")
+      .def("zero_", as_op(&zero_), "Sets every element to 0.\n\n"
+                                   ">>> engine.ones(2).zero_().tolist()\n[0.0, 0.0]")
+      .def("fill_", as_op(&checked_fill), py::arg("value"),
+          "Sets every element to a number.\n\n"
+          ">>> engine.zeros(2).fill_(3).tolist()\n[3.0, 3.0]")
       .def("copy_", as_op(&copy_), py::arg("source"),
-           "Copies source into this tensor, with conversion and broadcasting.")
+           "Copies source into this tensor, with conversion and broadcasting.\n\n"
+           "Raises ValueError for shapes that do not broadcast.\n\n"
+           ">>> engine.zeros(2).copy_(engine.asarray([1, 2])).tolist()\n[1.0, 2.0]")
       .def("__repr__", &representation)
       .def("__len__",
            [](const Tensor& t) {

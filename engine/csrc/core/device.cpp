@@ -12,6 +12,20 @@ const char* device_type_name(DeviceType type) {
   return type == DeviceType::kCPU ? "cpu" : "cuda";
 }
 
+std::string device_text(Device device) {
+  if (device.type == DeviceType::kCPU) return "cpu";
+  return "cuda:" + std::to_string(device.index);
+}
+
+namespace {
+
+thread_local Device tl_default_device;
+
+}  // namespace
+
+Device default_device() { return tl_default_device; }
+void set_default_device(Device device) { tl_default_device = device; }
+
 const char* isa_name(IsaLevel level) {
   switch (level) {
     case IsaLevel::kAVX512: return "avx512";

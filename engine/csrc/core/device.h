@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace zoo {
 
@@ -15,6 +16,12 @@ struct Device {
 };
 
 const char* device_type_name(DeviceType type);
+// "cpu", "cuda:0", "cuda:1".
+std::string device_text(Device device);
+
+// Where this thread's new tensors go when nobody says: the CPU, unless engine.device() is entered.
+Device default_device();
+void set_default_device(Device device);
 
 // Every file in kernels/cpu is compiled once per level; the best level that the processor and
 // ZOO_CPU_ISA allow is used. On other architectures than x86-64 only the baseline is built.

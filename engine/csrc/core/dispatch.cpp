@@ -3,8 +3,20 @@
 #include "core/errors.h"
 
 namespace zoo {
+namespace {
 
-void KernelTable::add(DeviceType device, IsaLevel level, Erased fn) {
+constinit KernelTable* g_first = nullptr;
+
+}  // namespace
+
+KernelTable* KernelTable::first() { return g_first; }
+
+void KernelTable::add(DeviceType device, IsaLevel level, Erased fn, const char* variable) {
+  if (variable_ == nullptr) {
+    variable_ = variable;
+    next_ = g_first;
+    g_first = this;
+  }
   const int d = static_cast<int>(device);
   if (device == DeviceType::kCPU && level > cpu_isa_level()) return;
   if (fn_[d] != nullptr && level_[d] >= level) return;
@@ -13,8 +25,8 @@ void KernelTable::add(DeviceType device, IsaLevel level, Erased fn) {
 }
 
 void KernelTable::missing(DeviceType device) const {
-  throw NotImplemented(
-      concat_text(name_, ": no kernel for device '", device_type_name(device), "' in this build"));
+  throw NotImplemented(concat_text(name_, ": no kernel for device '", device_type_name(device),
+                                   "' in this build; move the tensors with .to('cpu') first"));
 }
 
 }  // namespace zoo

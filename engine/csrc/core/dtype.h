@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/host_device.h"
+
 namespace zoo {
 
 enum class DType : uint8_t {
@@ -18,14 +20,16 @@ inline constexpr int kNumDTypes = 15;
 struct Half {
   uint16_t bits;
   Half() = default;
-  [[gnu::always_inline]] inline Half(float f);  // NOLINT: implicit, so that generic code stores
-  [[gnu::always_inline]] inline operator float() const;
+  // NOLINTNEXTLINE: implicit, so that generic code stores
+  [[gnu::always_inline]] ZOO_HOST_DEVICE inline Half(float f);
+  [[gnu::always_inline]] ZOO_HOST_DEVICE inline operator float() const;
 };
 
 struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
-  [[gnu::always_inline]] inline BFloat16(float f) {  // NOLINT: implicit, as above
+  // NOLINTNEXTLINE: implicit, as above
+  [[gnu::always_inline]] ZOO_HOST_DEVICE inline BFloat16(float f) {
     uint32_t u = std::bit_cast<uint32_t>(f);
     if ((u & 0x7fffffffu) > 0x7f800000u) {
       bits = static_cast<uint16_t>((u >> 16) | 0x40);  // keep a NaN a NaN
@@ -33,12 +37,19 @@ struct BFloat16 {
       bits = static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1)) >> 16);
     }
   }
-  [[gnu::always_inline]] inline operator float() const {
+  [[gnu::always_inline]] ZOO_HOST_DEVICE inline operator float() const {
     return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   }
 };
 
-#if defined(__FLT16_MAX__)
+#if defined(__CUDA_ARCH__)
+Half::Half(float f) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(f)); }
+Half::operator float() const {
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(bits));
+  return f;
+}
+#elif defined(__FLT16_MAX__)
 Half::Half(float f) : bits(std::bit_cast<uint16_t>(static_cast<_Float16>(f))) {}
 Half::operator float() const { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
 #else

@@ -1,9 +1,22 @@
 #include "core/loop.h"
 
 #include <cstdlib>
+#include <cstring>
+
+#include "core/backend.h"
 
 namespace zoo {
 namespace {
+
+char* data_of(const Tensor& t, int o, Device device, LoopPlan& plan) {
+  if (t.device() == device) [[likely]] return t.data<char>();
+  check(t.device().type == DeviceType::kCPU && t.numel() == 1,
+        "operands are on devices '", device_text(device), "' and '", device_text(t.device()),
+        "'; move one with .to(device)");
+  plan.constant[o] = true;
+  std::memcpy(&plan.value[o], t.data(), static_cast<size_t>(itemsize(t.dtype())));
+  return nullptr;
+}
 
 // Whether every operand has this shape and one memory order without gaps: then the walk is one row.
 bool is_one_row(const Dims& shape, std::initializer_list<const Tensor*> operands) {
@@ -19,12 +32,14 @@ bool is_one_row(const Dims& shape, std::initializer_list<const Tensor*> operands
 LoopPlan make_loop(const Dims& shape, std::initializer_list<const Tensor*> operands) {
   LoopPlan plan;
   plan.numel = shape.product();
+  const Device device = (*operands.begin())->device();
+  use_device(device);
   if (is_one_row(shape, operands)) {
     plan.ndim = 1;
     plan.shape[0] = plan.numel;
     for (const Tensor* t : operands) {
       const int o = plan.operands++;
-      plan.data[o] = t->data<char>();
+      plan.data[o] = data_of(*t, o, device, plan);
       plan.strides[o][0] = itemsize(t->dtype());
     }
     return plan;
@@ -33,7 +48,7 @@ LoopPlan make_loop(const Dims& shape, std::initializer_list<const Tensor*> opera
   int64_t strides[kMaxOperands][kMaxDims];
   for (const Tensor* t : operands) {
     const int o = plan.operands++;
-    plan.data[o] = t->data<char>();
+    plan.data[o] = data_of(*t, o, device, plan);
     const int shift = shape.size() - t->ndim();
     for (int i = 0; i < shape.size(); ++i) {
       const bool spread = i < shift || t->shape()[i - shift] == 1;

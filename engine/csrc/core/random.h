@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "core/host_device.h"
 #include "core/ref.h"
 
 namespace zoo {
@@ -13,8 +14,9 @@ namespace zoo {
 // random words from a 128-bit counter under a 64-bit key. Works on N counters at once, in place:
 // c0 holds their lowest words.
 template <int N>
-[[gnu::always_inline]] inline void philox(uint32_t (&c0)[N], uint32_t (&c1)[N], uint32_t (&c2)[N],
-                                          uint32_t (&c3)[N], uint64_t key) {
+[[gnu::always_inline]] ZOO_HOST_DEVICE inline void philox(uint32_t (&c0)[N], uint32_t (&c1)[N],
+                                                          uint32_t (&c2)[N], uint32_t (&c3)[N],
+                                                          uint64_t key) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
     for (int i = 0; i < N; ++i) {

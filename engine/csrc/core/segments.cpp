@@ -11,11 +11,6 @@ namespace {
 // Segments are aligned to, and advised for, 2 MiB pages: fewer TLB misses are worth 5-20% of a
 // training step.
 constexpr size_t kHugePage = size_t{2} << 20;
-// What is left of a stretch when a block is cut from it is kept apart from this size on.
-constexpr size_t kLeastRest = size_t{32} << 10;
-// A segment is as large as half of what is mapped already, within limits: few large segments waste
-// less at their ends, and pages that nobody touches take no memory.
-constexpr size_t kLeastSegment = size_t{32} << 20, kMostSegment = size_t{1} << 30;
 
 void* map_aligned(size_t bytes) {
   const size_t whole = bytes + kHugePage;
@@ -33,16 +28,24 @@ void* map_aligned(size_t bytes) {
 
 }  // namespace
 
+// Blocks are odd multiples of a cache line: tensors that begin at equal places of their pages would
+// compete for the same sets of the caches. Few large segments waste less at their ends, and pages
+// that nobody touches take no memory.
+constinit const SegmentSource kSystemMemory{
+    map_aligned, [](void* data, size_t bytes) { munmap(data, bytes); },
+    kHugePage,   64,
+    size_t{32} << 10,
+    size_t{32} << 20,
+    size_t{1} << 30};
+
 void* Segments::take(size_t bytes) {
-  // Odd multiples of a cache line: tensors that begin at equal places of their pages would compete
-  // for the same sets of the caches.
-  bytes |= 64;
+  bytes |= source_.odd;
   Stretch wanted{nullptr, bytes, true, nullptr, nullptr};
   const auto found = free_.lower_bound(&wanted);
   if (found == free_.end()) return nullptr;
   Stretch* const stretch = *found;
   free_.erase(found);
-  if (stretch->size - bytes >= kLeastRest) {
+  if (stretch->size - bytes >= source_.least_rest) {
     auto* rest = new Stretch{stretch->begin + bytes, stretch->size - bytes, true, stretch,
                              stretch->after};
     if (rest->after != nullptr) rest->after->before = rest;
@@ -56,14 +59,15 @@ void* Segments::take(size_t bytes) {
 }
 
 bool Segments::grow(size_t bytes) {
-  bytes |= 64;  // as take does
-  const size_t least = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  bytes |= source_.odd;  // as take does
+  const size_t page = source_.page;
+  const size_t least = (bytes + page - 1) / page * page;
   if (least < bytes) return false;  // overflow
   const size_t usual =
-      std::clamp(mapped_ / 2, kLeastSegment, kMostSegment) / kHugePage * kHugePage;
+      std::clamp(mapped_ / 2, source_.least_segment, source_.most_segment) / page * page;
   size_t size = std::max(least, usual);
-  void* begin = map_aligned(size);
-  if (begin == nullptr && size > least) begin = map_aligned(size = least);
+  void* begin = source_.map(size);
+  if (begin == nullptr && size > least) begin = source_.map(size = least);
   if (begin == nullptr) return false;
   mapped_ += size;
   free_.insert(new Stretch{static_cast<char*>(begin), size, true, nullptr, nullptr});
@@ -104,7 +108,7 @@ size_t Segments::release() {
       ++it;
       continue;
     }
-    munmap(stretch->begin, stretch->size);
+    source_.unmap(stretch->begin, stretch->size);
     released += stretch->size;
     it = free_.erase(it);
     delete stretch;

@@ -2,20 +2,28 @@
 
 #include <algorithm>
 
+#include "core/backend.h"
+
 namespace zoo {
 
 Storage::Storage(size_t bytes, Device device)
-    : data_(allocate(bytes)), bytes_(bytes), device_(device) {}
+    : data_(device.type == DeviceType::kCPU ? allocate(bytes)
+                                            : backend().allocate(bytes, device.index)),
+      bytes_(bytes),
+      device_(device) {}
 
 Storage::Storage(void* data, size_t bytes, Device device, bool read_only,
                  std::function<void()> free)
-    : data_(data), bytes_(bytes), device_(device), read_only_(read_only), free_(std::move(free)) {}
+    : data_(data), bytes_(bytes), device_(device), read_only_(read_only), exposed_(!read_only),
+      free_(std::move(free)) {}
 
 Storage::~Storage() {
   if (free_) {
     free_();
-  } else {
+  } else if (device_.type == DeviceType::kCPU) {
     deallocate(data_, bytes_);
+  } else {
+    backend().deallocate(data_, bytes_, device_.index);
   }
 }
 
@@ -53,8 +61,10 @@ bool Tensor::is_dense() const {
 }
 
 Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype, Device device) {
-  check<NotImplemented>(device.type == DeviceType::kCPU, "no memory on device '",
-                        device_type_name(device.type), "' in this build");
+  if (device.type != DeviceType::kCPU) [[unlikely]] {
+    check_device(device);
+    use_device(device);
+  }
   int64_t count = 1;
   for (int64_t d : shape) {
     check(d >= 0, "a shape holds no negative sizes, got ", to_string(shape));
@@ -88,7 +98,29 @@ TensorText::operator std::string() const { return concat_text(*this); }
 
 std::ostream& operator<<(std::ostream& out, const TensorText& text) {
   if (!text.tensor_.defined()) return out << "None";
-  return out << dtype_name(text.tensor_.dtype()) << ' ' << to_string(text.tensor_.shape());
+  out << dtype_name(text.tensor_.dtype()) << ' ' << to_string(text.tensor_.shape());
+  const Device device = text.tensor_.device();
+  return device.type == DeviceType::kCPU ? out : out << " on " << device_text(device);
+}
+
+bool is_host_number(const Tensor& t) {
+  return t.ndim() == 0 && t.device().type == DeviceType::kCPU;
+}
+
+Device common_device(const char* op, std::initializer_list<const Tensor*> operands) {
+  const Tensor* decides = nullptr;
+  for (const Tensor* t : operands) {
+    if (!t->defined()) continue;
+    if (decides == nullptr || (is_host_number(*decides) && !is_host_number(*t))) decides = t;
+  }
+  const Device device = decides->device();
+  for (const Tensor* t : operands) {
+    check(!t->defined() || t->device() == device || is_host_number(*t), op,
+          ": operands are on devices '", device_text((*operands.begin())->device()), "' and '",
+          device_text(t->device() == (*operands.begin())->device() ? device : t->device()),
+          "'; move one with .to(device)");
+  }
+  return device;
 }
 
 }  // namespace zoo

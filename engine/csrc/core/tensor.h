@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 
 #include "core/allocator.h"
@@ -31,12 +32,21 @@ class Storage : public RefCounted {
   bool read_only() const { return read_only_; }
   uint32_t version() const { return version_.load(std::memory_order_acquire); }
   void bump_version() { version_.fetch_add(1, std::memory_order_acq_rel); }
+  // Whether something besides tensors can write to the memory: the version does not count that.
+  bool exposed() const { return exposed_.load(std::memory_order_acquire); }
+  void expose() { exposed_.store(!read_only_, std::memory_order_release); }
+  // Whoever else could write to it has promised not to.
+  void conceal() { exposed_.store(false, std::memory_order_release); }
+
+  // A copy in another order that goes when the memory goes; ops/packed.cpp guards it.
+  Ref<RefCounted> packed;
 
  private:
   void* data_;
   size_t bytes_;
   Device device_;
   bool read_only_ = false;
+  std::atomic<bool> exposed_{false};
   std::atomic<uint32_t> version_{0};
   std::function<void()> free_;
 };
@@ -159,7 +169,14 @@ Tensor empty_like(const Tensor& like, DType dtype);
 Tensor alias(const Tensor& t, const Dims& shape, const Dims& strides, int64_t offset);
 Tensor alias(const Tensor& t);
 
-// "float32 (2, 3)", or "None", for messages; made when one needs it.
+// A single number in the host's memory: it may meet tensors of any device, whose kernels are given
+// its value.
+bool is_host_number(const Tensor& t);
+// The device that all operands are on but those that are single numbers of the host; undefined ones
+// do not count. Throws ValueError that names `op` and two devices where they differ.
+Device common_device(const char* op, std::initializer_list<const Tensor*> operands);
+
+// "float32 (2, 3)", "float32 (2, 3) on cuda:0" or "None", for messages; made when one needs it.
 class TensorText {
  public:
   explicit TensorText(const Tensor& t) : tensor_(t) {}

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/dispatch.h"
+#include "core/host_device.h"
 
 namespace zoo {
 
@@ -32,7 +33,7 @@ struct Attention {
   bool mask_is_bool = false;
   int64_t mask_stride[4] = {0, 0, 0, 0};
 
-  int64_t heads() const { return kv_heads * group; }
+  ZOO_HOST_DEVICE int64_t heads() const { return kv_heads * group; }
 };
 
 // Queries that are few enough to go past keys and values as they lie in memory, which are then

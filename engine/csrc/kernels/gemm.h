@@ -10,7 +10,7 @@ namespace zoo {
 
 // C[m, n] = A[m, k] B[k, n] (+ bias[n]) (+ C when accumulating), then ReLU if asked; `batch`
 // independent products. Strides count elements; any stride is accepted for A and B, C's columns
-// are contiguous. float32 and float64.
+// are contiguous. float32 and float64; on GPUs float16 and bfloat16 too, summed in float32.
 struct GemmArgs {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   const void* a = nullptr;

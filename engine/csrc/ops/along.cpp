@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "autograd/node.h"
+#include "core/backend.h"
 #include "ops/complex.h"
 #include "ops/ops.h"
 
@@ -32,6 +33,9 @@ Tensor axis_back(const Tensor& t, int axis) {
 int checked_axis(const char* op, const Tensor& t, int64_t axis, const Tensor& index) {
   check(t.ndim() >= 1, op, ": expected a tensor of at least 1 dimension, got a 0-d one");
   const int a = normalize_axis(op, axis, t.ndim());
+  check(index.device() == t.device(), op, ": the tensor and its indices are on devices '",
+        device_text(t.device()), "' and '", device_text(index.device()),
+        "'; move one with .to(device)");
   check<TypeError>(is_integral(index.dtype()), op, ": indices must be integers, got ",
                    dtype_name(index.dtype()));
   bool fits = index.ndim() == t.ndim();
@@ -61,14 +65,17 @@ void run(const char* op, const Kernel<void(const AlongArgs&, DType)>& kernel, co
   args.dense = dense.data<char>();
   int64_t outside = args.size == 0 ? 0 : -1;
   args.outside = &outside;
+  use_device(t.device());
   if (args.size > 0) kernel.on(t.device().type)(args, t.dtype());
-  check<IndexError>(outside < 0, op, ": index ", args.index[std::max<int64_t>(0, outside)],
-                    " is out of range for axis ", axis, " of size ", args.size);
+  if (outside < 0) return;
+  throw IndexError(concat_text(op, ": index ", to_host(index).data<int64_t>()[outside],
+                               " is out of range for axis ", axis, " of size ", args.size));
 }
 
 Tensor place(const char* op, const Kernel<void(const AlongArgs&, DType)>& kernel, const Tensor& t,
              int axis, const Tensor& index, const Tensor& source) {
   GradMode off(false);
+  common_device(op, {&t, &source});
   check(source.ndim() == index.ndim(), op, ": a source of shape ", to_string(source.shape()),
         " does not fit indices of shape ", to_string(index.shape()));
   Tensor used = source;
@@ -91,7 +98,7 @@ Tensor padded(Tensor part, const Dims& shape) {
     if (part.shape()[d] == shape[d]) continue;
     Dims rest = part.shape();
     rest[d] = shape[d] - rest[d];
-    part = concat({part, zeros(rest, part.dtype())}, d);
+    part = concat({part, zeros(rest, part.dtype(), part.device())}, d);
   }
   return part;
 }
@@ -111,7 +118,8 @@ Tensor gather(const Tensor& t, int64_t axis, const Tensor& index) {
   if (needs_grad(t)) {
     record("gather", {t}, {out},
            [a, sx = Saved(index), shape = t.shape(), dtype = t.dtype()](Backward& bw) {
-             bw.set(0, scatter_add(zeros(shape, dtype), a, sx.get(), bw.grad()));
+             const Tensor g = bw.grad();
+             bw.set(0, scatter_add(zeros(shape, dtype, g.device()), a, sx.get(), g));
            });
   }
   return out;
@@ -126,10 +134,12 @@ Tensor scatter(const Tensor& t, int64_t axis, const Tensor& index, const Tensor&
     Tensor kept;
     {
       GradMode off(false);
-      const Tensor number = reshape(
-          arange(0, static_cast<double>(index.numel()), 1, DType::kI64), index.shape());
-      const Tensor holder = place("scatter", scatter_kernel, full(t.shape(), -1, DType::kI64), a,
-                                  index, number);
+      const Tensor number =
+          reshape(to_device(arange(0, static_cast<double>(index.numel()), 1, DType::kI64),
+                            t.device()),
+                  index.shape());
+      const Tensor holder = place("scatter", scatter_kernel,
+                                  full(t.shape(), -1, DType::kI64, t.device()), a, index, number);
       kept = equal(gather(holder, a, index), number);
     }
     record("scatter", {t, source}, {out},
@@ -137,7 +147,7 @@ Tensor scatter(const Tensor& t, int64_t axis, const Tensor& index, const Tensor&
             dtype = source.dtype()](Backward& bw) {
              const Tensor g = bw.grad(), index = sx.get();
              if (bw.wants(0)) {
-               bw.set(0, scatter(g, a, index, zeros(index.shape(), g.dtype())));
+               bw.set(0, scatter(g, a, index, zeros(index.shape(), g.dtype(), g.device())));
              }
              if (bw.wants(1)) {
                // Where another source element won, none flows.

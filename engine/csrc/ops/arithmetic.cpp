@@ -116,16 +116,19 @@ struct BinaryRule {
 };
 
 // A result takes the memory order of an operand of its own shape, if there is one.
-Tensor empty_result(const Dims& shape, DType dtype, const Tensor& a, const Tensor& b) {
-  if (a.shape() == shape) return empty_like(a, dtype);
-  if (b.shape() == shape) return empty_like(b, dtype);
-  return empty(shape, dtype, a.device());
+Tensor empty_result(const Dims& shape, DType dtype, Device device, const Tensor& a,
+                    const Tensor& b) {
+  if (a.shape() == shape && a.device() == device) return empty_like(a, dtype);
+  if (b.shape() == shape && b.device() == device) return empty_like(b, dtype);
+  return empty(shape, dtype, device);
 }
 
-void check_devices(const char* name, const Tensor& a, const Tensor& b) {
-  check(a.device() == b.device(), name, ": operands are on devices '",
-        device_type_name(a.device().type), "' and '", device_type_name(b.device().type),
-        "'; move one with .to(device)");
+// `t` in another dtype for an operation on `device`. A number of the host's whose gradient is wanted
+// goes there itself, so that the gradient finds its way back.
+Tensor operand_for(const Tensor& t, DType dtype, Device device) {
+  const Tensor converted = astype(t, dtype);
+  const bool stays = converted.device() == device || !needs_grad(converted);
+  return stays ? converted : to_device(converted, device);
 }
 
 void record_binary(const BinaryRule& rule, const Tensor& a, const Tensor& b, const Tensor& y,
@@ -155,20 +158,21 @@ std::pair<bool, bool> operands_to_save(const BinaryRule& rule, const Tensor& a, 
 Tensor apply_to_bools(const BinaryRule& rule, const Tensor& a, const Tensor& b);
 
 Tensor apply_binary(const BinaryRule& rule, const Tensor& left, const Tensor& right) {
-  check_devices(rule.name, left, right);
+  const Device device = common_device(rule.name, {&left, &right});
   DType dtype = promote(left.dtype(), right.dtype());
   if (rule.domain == FLOATS && !is_differentiable(dtype)) dtype = DType::kF32;
   if (is_bool(dtype)) return apply_to_bools(rule, left, right);
   Tensor converted_a, converted_b;
-  const Tensor& a = left.dtype() == dtype ? left : converted_a = astype(left, dtype);
-  const Tensor& b = right.dtype() == dtype ? right : converted_b = astype(right, dtype);
+  const auto ready = [&](const Tensor& t) { return t.dtype() == dtype && t.device() == device; };
+  const Tensor& a = ready(left) ? left : converted_a = operand_for(left, dtype, device);
+  const Tensor& b = ready(right) ? right : converted_b = operand_for(right, dtype, device);
   const Dims shape = broadcast_shapes(rule.name, a.shape(), b.shape());
   Tensor y;
   if (is_complex(dtype)) [[unlikely]] {
     y = compute_complex(rule.name, {a, b});
   } else {
-    y = empty_result(shape, dtype, a, b);
-    rule.forward.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
+    y = empty_result(shape, dtype, device, a, b);
+    rule.forward.on(device.type)(make_loop(shape, {&y, &a, &b}), dtype);
   }
   if (needs_grad(a, b)) {
     const auto [saves_a, saves_b] = operands_to_save(rule, a, b);
@@ -197,19 +201,19 @@ Tensor apply_to_bools(const BinaryRule& rule, const Tensor& a, const Tensor& b) 
 
 Tensor apply_compare(const char* name, const BinaryKernel& kernel, const Tensor& left,
                      const Tensor& right) {
-  check_devices(name, left, right);
+  const Device device = common_device(name, {&left, &right});
   const DType dtype = promote(left.dtype(), right.dtype());
   const Tensor a = astype(left, dtype), b = astype(right, dtype);
   const Dims shape = broadcast_shapes(name, a.shape(), b.shape());
   if (is_complex(dtype)) [[unlikely]] return compute_complex(name, {a, b});
-  Tensor y = empty_result(shape, DType::kBool, a, b);
-  kernel.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
+  Tensor y = empty_result(shape, DType::kBool, device, a, b);
+  kernel.on(device.type)(make_loop(shape, {&y, &a, &b}), dtype);
   return y;
 }
 
 Tensor apply_bitwise(const char* name, const BinaryKernel& kernel, const Tensor& left,
                      const Tensor& right) {
-  check_devices(name, left, right);
+  const Device device = common_device(name, {&left, &right});
   const DType dtype = promote(left.dtype(), right.dtype());
   const bool shifts = &kernel == &bitwise_left_shift_kernel || &kernel == &bitwise_right_shift_kernel;
   check<TypeError>(!shifts || !is_bool(dtype), name, ": expected integers, got bool");
@@ -217,8 +221,8 @@ Tensor apply_bitwise(const char* name, const BinaryKernel& kernel, const Tensor&
                    dtype_name(left.dtype()), " and ", dtype_name(right.dtype()));
   const Tensor a = astype(left, dtype), b = astype(right, dtype);
   const Dims shape = broadcast_shapes(name, a.shape(), b.shape());
-  Tensor y = empty_result(shape, dtype, a, b);
-  kernel.on(a.device().type)(make_loop(shape, {&y, &a, &b}), dtype);
+  Tensor y = empty_result(shape, dtype, device, a, b);
+  kernel.on(device.type)(make_loop(shape, {&y, &a, &b}), dtype);
   return y;
 }
 
@@ -261,12 +265,13 @@ Tensor relu_gradient(const Tensor& y, const Tensor& g) {
 Tensor where(const Tensor& condition, const Tensor& left, const Tensor& right) {
   check<TypeError>(is_bool(condition.dtype()), "where: the condition must be bool, got ",
                    dtype_name(condition.dtype()));
+  const Device device = common_device("where", {&condition, &left, &right});
   const DType dtype = promote(left.dtype(), right.dtype());
-  const Tensor a = astype(left, dtype), b = astype(right, dtype);
+  const Tensor a = operand_for(left, dtype, device), b = operand_for(right, dtype, device);
   const Dims shape = broadcast_shapes("where", broadcast_shapes("where", a.shape(), b.shape()),
                                       condition.shape());
-  Tensor y = empty_result(shape, dtype, a, b);
-  where_kernel.on(a.device().type)(make_loop(shape, {&y, &condition, &a, &b}), dtype);
+  Tensor y = empty_result(shape, dtype, device, a, b);
+  where_kernel.on(device.type)(make_loop(shape, {&y, &condition, &a, &b}), dtype);
   if (needs_grad(a, b)) {
     const Dims shape_a = a.shape(), shape_b = b.shape();
     record("where", {a, b}, {y}, [c = Saved(condition), shape_a, shape_b](Backward& bw) {
@@ -320,7 +325,8 @@ Tensor unbroadcast(const Tensor& g, const Dims& shape) {
 
 Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
   const BinaryRule& rule = rule_named(name);
-  check_devices(name, a, other);
+  check(common_device(name, {&a, &other}) == a.device(), name, ": in place, a number on 'cpu' "
+        "cannot take a tensor on '", device_text(other.device()), "'; move one with .to(device)");
   const Dims shape = broadcast_shapes(name, a.shape(), other.shape());
   check(shape == a.shape(), name, ": in place, the result must fit ", to_string(a.shape()),
         ", but broadcasting with ", to_string(other.shape()), " gives ", to_string(shape));
@@ -330,7 +336,7 @@ Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
                    name, ": in place, the result would be ", dtype_name(dtype),
                    ", which a tensor of ", dtype_name(a.dtype()),
                    " cannot hold; use the operation that makes a new tensor");
-  Tensor b = astype(other, dtype);
+  Tensor b = operand_for(other, dtype, a.device());
   if (b.storage() == a.storage() && !(b.shape() == a.shape() && b.strides() == a.strides() &&
                                       b.offset() == a.offset())) {
     b = clone(b);  // overlapping memory that would be read after it was written
@@ -366,7 +372,9 @@ Tensor binary_inplace(const char* name, const Tensor& a, const Tensor& other) {
 
 // ---- for the tape ------------------------------------------------------------------------------
 
-Tensor zeros_for_gradient(const Dims& shape, DType dtype) { return zeros(shape, dtype); }
+Tensor zeros_for_gradient(const Dims& shape, DType dtype, Device device) {
+  return zeros(shape, dtype, device);
+}
 Tensor ones_for_gradient(const Tensor& root) { return ones_like(root); }
 Tensor copy_gradient(const Tensor& g) { return clone(g); }
 Tensor sum_gradients(const Tensor& a, const Tensor& b, bool own_a) {

@@ -61,7 +61,7 @@ Attention arguments(const Tensor& q, const Tensor& k, const Tensor& v, const Ten
 // Logarithms of the sums for the backward pass, or an undefined tensor if nothing is recorded.
 Tensor compute(const Attention& a, const Tensor& out, bool records) {
   Tensor log_sums;
-  if (records) log_sums = empty({a.batch, a.heads(), a.queries}, DType::kF32);
+  if (records) log_sums = empty({a.batch, a.heads(), a.queries}, DType::kF32, out.device());
   (a.group * a.queries <= kFewQueries ? attention_few_kernel : attention_kernel)
       .on(out.device().type)(a, head_rows<float>(out),
                              records ? log_sums.data<float>() : nullptr);
@@ -98,8 +98,10 @@ HeadGrads grads_in_operations(const Tensor& queries, const Tensor& keys, const T
     scores = where(seen, scores, scalar(kNothing, scores.dtype()));
   };
   if (formula.causal) {
-    limit(greater_equal(expand_dims(arange_whole(0, q.size(3), 1, DType::kI64), 1),
-                        arange_whole(0, k.size(3), 1, DType::kI64)));
+    const auto count = [&](int64_t n) {
+      return to_device(arange_whole(0, n, 1, DType::kI64), q.device());
+    };
+    limit(greater_equal(expand_dims(count(q.size(3)), 1), count(k.size(3))));
   } else if (mask.defined()) {
     // A softmax of nothing is NaN: the blind see everything, and their weights become 0.
     const Tensor spread = split(mask);
@@ -194,6 +196,7 @@ struct SelfAttentionRule {
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                  double scale, bool causal) {
   const DType dtype = query.dtype();
+  common_device("scaled_dot_product_attention", {&query, &key, &value, &mask});
   if (is_narrow(dtype)) {
     const auto wide = [](const Tensor& t) { return astype(t, DType::kF32); };
     return astype(attention(wide(query), wide(key), wide(value), mask, scale, causal), dtype);

@@ -15,7 +15,13 @@ void set_complex_fallback(ComplexFallback fn) { g_fallback = fn; }
 Tensor compute_complex(const char* name, const std::vector<Tensor>& inputs) {
   check<NotImplemented>(g_fallback != nullptr, name, ": no complex arithmetic is installed");
   GradMode off(false);
-  return g_fallback(name, inputs);
+  Device device;
+  std::vector<Tensor> on_host;
+  for (const Tensor& t : inputs) {
+    if (!is_host_number(t)) device = t.device();
+    on_host.push_back(to_host(t));
+  }
+  return to_device(g_fallback(name, on_host), device);
 }
 
 Tensor complex_part(const Tensor& t, int which) {

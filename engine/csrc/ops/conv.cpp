@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "ops/nn_ops.h"
 #include "ops/ops.h"
+#include "ops/packed.h"
 
 namespace zoo {
 namespace {
@@ -46,6 +47,7 @@ Conv2dShape make_shape(const Tensor& x, const Tensor& weight, const Tensor& bias
   check(!bias.defined() || (bias.shape() == Dims{s.k} && bias.dtype() == x.dtype()),
         "conv2d: expected a bias of ", s.k, " values of ", dtype_name(x.dtype()), ", got ",
         describe(bias));
+  common_device("conv2d", {&x, &weight, &bias});
   check(s.kh > 0 && s.kw > 0, "conv2d: the window is empty: weight of shape ",
         to_string(weight.shape()));
   const int64_t reach_h = s.h + 2 * s.pad_h - (s.dilation_h * (s.kh - 1) + 1);
@@ -116,8 +118,21 @@ struct Finish {
   bool relu = false;
 };
 
-// Records nothing. x is channels-last, w dense with the strides of s.
-Tensor convolve(const Tensor& x, const Tensor& w, const Finish& finish, const Conv2dShape& s) {
+// The weight in the kernel's own order, if it is worth keeping one of a weight that stays as it is.
+Ref<Storage> packed_weight(const Tensor& w, const Conv2dShape& s) {
+  const DeviceType device = w.device().type;
+  if (!conv2d_pack_weight_kernel.has(device)) return {};
+  const int64_t* ws = s.weight_strides;
+  return packed_copy(w, {w.offset(), s.k, s.c, s.kh, s.kw, ws[0], ws[1], ws[2], ws[3]},
+                     [&](void* to) {
+    return conv2d_pack_weight_kernel.on(device)(w.dtype(), s, w.data(), to);
+  });
+}
+
+// Records nothing. x is channels-last, w dense with the strides of s. `learns` says that gradients
+// of w will be asked for, and so that w will change.
+Tensor convolve(const Tensor& x, const Tensor& w, const Finish& finish, Conv2dShape s,
+                bool learns) {
   check(!finish.residual.defined() || finish.residual.shape() == Dims{s.n, s.k, s.oh, s.ow},
         "conv2d: expected a residual of the result's shape ",
         to_string(Dims{s.n, s.k, s.oh, s.ow}), ", got ", describe(finish.residual));
@@ -127,6 +142,12 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Finish& finish, const Co
   const Tensor residual = finish.residual.defined()
                               ? contiguous(finish.residual, MemoryFormat::kChannelsLast)
                               : finish.residual;
+  Ref<Storage> packed;
+  if (learns) {
+    forget_packed(w);
+  } else if ((packed = packed_weight(w, s))) {
+    s.packed_weight = packed->data();
+  }
   Tensor y = empty_nhwc(s.n, s.k, s.oh, s.ow, x.dtype(), x.device());
   conv2d_forward_kernel.on(x.device().type)(
       x.dtype(), s, x.data(), w.data(), {data(scale), data(bias), data(residual), finish.relu},
@@ -139,10 +160,11 @@ Tensor forward(const Tensor& input, const Tensor& weight, const Finish& finish, 
   const Tensor w = dense(weight);
   set_weight_strides(s, w);
   const Tensor &bias = finish.bias, &residual = finish.residual;
+  const bool learns = needs_grad(w);
   Tensor y;
   {
     GradMode off(false);
-    y = convolve(x, w, finish, s);
+    y = convolve(x, w, finish, s, learns);
   }
   if (needs_grad(x, w, bias, residual)) {
     // Each operand only serves the other's gradient.
@@ -196,6 +218,7 @@ Conv2dShape make_transposed_shape(const Tensor& x, const Tensor& weight, const T
     check(size[d] > 0, op, ": input of shape ", to_string(x.shape()), " with padding ",
           o.padding[d], " would give pictures of size ", size[d], " along axis ", 2 + d);
   }
+  common_device(op, {&x, &weight, &bias});
   Conv2dShape s{};
   s.n = x.size(0);
   s.c = weight.size(1) * o.groups;
@@ -252,7 +275,7 @@ Tensor conv2d_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
       batch_norm_affine(empty_nhwc(0, s.k, 1, 1, x.dtype(), x.device()), norm, eps);
   const Finish finish{scale, bias.defined() ? bias * scale + shift : shift,
                       residual.defined() ? astype(residual, x.dtype()) : residual, relu};
-  return convolve(contiguous(x, MemoryFormat::kChannelsLast), w, finish, s);
+  return convolve(contiguous(x, MemoryFormat::kChannelsLast), w, finish, s, false);
 }
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,

@@ -1,5 +1,6 @@
 // Copies, conversions and layouts.
 #include "autograd/node.h"
+#include "core/backend.h"
 #include "kernels/pointwise.h"
 #include "ops/complex.h"
 #include "ops/ops.h"
@@ -7,7 +8,21 @@
 namespace zoo {
 namespace {
 
+bool same_layout(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.is_dense() && b.is_dense() &&
+         dense_strides_like(a.shape(), a.strides()) == dense_strides_like(b.shape(), b.strides());
+}
+
 void copy_into(const Tensor& to, const Tensor& from) {
+  const bool is_number = from.numel() == 1 && from.device().type == DeviceType::kCPU;
+  if (to.device() != from.device() && !is_number) [[unlikely]] {
+    if (!same_layout(to, from)) {
+      GradMode off(false);
+      return copy_into(to, to_device(from, to.device()));
+    }
+    return copy_bytes(to.data(), to.device(), from.data(), from.device(),
+                      static_cast<size_t>(to.numel() * itemsize(to.dtype())));
+  }
   if (to.dtype() != from.dtype() && (is_complex(to.dtype()) || is_complex(from.dtype()))) {
     copy_into(is_complex(to.dtype()) ? complex_part(to, 0) : to,
               is_complex(from.dtype()) ? complex_part(from, 0) : from);
@@ -39,6 +54,24 @@ Tensor astype(const Tensor& t, DType dtype) {
   Tensor out = empty_like(t, dtype);
   copy_into(out, t);
   return record_copy("astype", t, out);
+}
+
+Tensor to_device(const Tensor& t, Device device) {
+  if (t.device() == device) return t;
+  check_device(device);
+  Tensor out;
+  {
+    GradMode off(false);
+    const Tensor dense = t.is_dense() ? t : clone(t);
+    out = empty_strided(t.shape(), dense_strides_like(t.shape(), dense.strides()), t.dtype(), device);
+    copy_bytes(out.data(), device, dense.data(), t.device(),
+               static_cast<size_t>(t.numel() * itemsize(t.dtype())));
+  }
+  if (is_differentiable(t.dtype()) && needs_grad(t)) {
+    record("to_device", {t}, {out},
+           [from = t.device()](Backward& bw) { bw.set(0, to_device(bw.grad(), from)); });
+  }
+  return out;
 }
 
 Tensor clone(const Tensor& t) {
@@ -78,8 +111,10 @@ Tensor copy_(const Tensor& t, const Tensor& source) {
   if (records) {
     const Dims source_shape = source.shape();
     const DType dtype = source.dtype();
-    record_inplace("copy_", {Tensor(), source}, t, [source_shape, dtype](Backward& bw) {
-      if (bw.wants(1)) bw.set(1, astype(unbroadcast(bw.grad(), source_shape), dtype));
+    const Device device = source.device();
+    record_inplace("copy_", {Tensor(), source}, t, [source_shape, dtype, device](Backward& bw) {
+      if (!bw.wants(1)) return;
+      bw.set(1, to_device(astype(unbroadcast(bw.grad(), source_shape), dtype), device));
     });
   }
   return t;

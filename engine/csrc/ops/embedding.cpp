@@ -12,7 +12,8 @@ namespace {
 
 Tensor embedding_grad(const Tensor& grad, const Tensor& idx, const Dims& table_shape) {
   const int64_t count = idx.numel();
-  const int64_t* rows = idx.data<int64_t>();
+  const Tensor here = to_host(idx);
+  const int64_t* rows = here.data<int64_t>();
   // Positions by row, in their own order within a row: repeated rows add up the same way however
   // many threads there are.
   std::vector<int64_t> order(count), distinct, start;
@@ -49,9 +50,11 @@ Tensor embedding(const Tensor& weight, const Tensor& idx) {
                    ", expected integers: row numbers");
   Tensor rows = contiguous(astype(detach(idx), DType::kI64));
   if (rows.storage() == idx.storage() && needs_grad(weight)) rows = clone(rows);
+  common_device("embedding", {&weight, &idx});
   const int64_t limit = weight.size(0);
-  const int64_t* r = rows.data<int64_t>();
-  for (int64_t i = 0; i < rows.numel(); ++i) {
+  const Tensor here = to_host(rows);
+  const int64_t* r = here.data<int64_t>();
+  for (int64_t i = 0; i < here.numel(); ++i) {
     check<IndexError>(r[i] >= 0 && r[i] < limit, "embedding: index ", r[i], " at position ", i,
                       " (in reading order) is out of range: the table has ", limit, " rows");
   }
@@ -59,7 +62,7 @@ Tensor embedding(const Tensor& weight, const Tensor& idx) {
   Dims shape = idx.shape();
   shape.push_back(weight.size(1));
   const Tensor y = empty(shape, weight.dtype(), weight.device());
-  embedding_kernel.on(weight.device().type)(table.data(), r, rows.numel(),
+  embedding_kernel.on(weight.device().type)(table.data(), rows.data<int64_t>(), rows.numel(),
                                             weight.size(1) * itemsize(weight.dtype()), y.data());
   if (needs_grad(table)) {
     record("embedding", {table}, {y}, [rows, table_shape = weight.shape()](Backward& bw) {

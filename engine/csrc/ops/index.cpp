@@ -92,7 +92,7 @@ Parsed parse(const Tensor& t, const std::vector<Index>& given) {
         if (is_bool(i.tensor.dtype()) && i.tensor.ndim() == 0) {
           // One truth for all: a new axis, of which it selects the one place or none.
           p.view = expand_dims(p.view, axis);
-          add(zeros({*detach(i.tensor).data<bool>() ? 1 : 0}, DType::kI64));
+          add(zeros({*to_host(detach(i.tensor)).data<bool>() ? 1 : 0}, DType::kI64));
         } else if (is_bool(i.tensor.dtype())) {
           for (int d = 0; d < i.tensor.ndim(); ++d) {
             const int64_t size = i.tensor.shape()[d];  // 0 selects nothing, wherever
@@ -137,7 +137,7 @@ Selection select(const Parsed& p) {
   int64_t* const offsets = s.offsets.data<int64_t>();
   const int64_t size = itemsize(p.view.dtype());
   for (size_t k = 0; k < p.indices.size(); ++k) {
-    const Tensor i = contiguous(broadcast_to(detach(p.indices[k]), s.index_shape));
+    const Tensor i = contiguous(broadcast_to(to_host(detach(p.indices[k])), s.index_shape));
     const int64_t* values = i.data<int64_t>();
     const int64_t length = p.view.shape()[p.axes[k]];
     const int64_t step = p.view.strides()[p.axes[k]] * size;
@@ -158,6 +158,7 @@ Selection select(const Parsed& p) {
                                  " of the index) is out of range for axis ", p.axes[k],
                                  " of size ", length));
   }
+  s.offsets = to_device(s.offsets, p.view.device());
   Dims shape, strides;
   for (int d = 0, k = 0; d < p.view.ndim(); ++d) {
     if (k < static_cast<int>(p.axes.size()) && p.axes[k] == d) {
@@ -271,12 +272,14 @@ void set_index(const Tensor& t, const std::vector<Index>& indices, const Tensor&
   {
     GradMode off(false);
     const Parsed p = parse(t, indices);
+    common_device("setitem", {&t, &value});
     const Tensor source = value.storage() == t.storage() ? clone(value) : value;
     if (p.indices.empty()) {
       copy_(p.view, source);
     } else {
       const Selection s = select(p);
-      const Tensor fitted = broadcast_to(astype(source, t.dtype()), s.result_shape);
+      const Tensor fitted =
+          broadcast_to(to_device(astype(source, t.dtype()), t.device()), s.result_shape);
       const Tensor front = contiguous(to_front(fitted, s));
       if (front.numel() > 0) {
         scatter_rows_kernel.on(t.device().type)(rows_args(s, front, s.rows), t.dtype());
@@ -286,9 +289,13 @@ void set_index(const Tensor& t, const std::vector<Index>& indices, const Tensor&
   }
   if (records) {
     record_inplace("setitem", {t, value}, t,
-           [indices, shape = value.shape(), dtype = value.dtype()](Backward& bw) {
+           [indices, shape = value.shape(), dtype = value.dtype(),
+            device = value.device()](Backward& bw) {
              const Tensor g = bw.grad();
-             if (bw.wants(1)) bw.set(1, astype(unbroadcast(index(g, indices), shape), dtype));
+             if (bw.wants(1)) {
+               const Tensor part = astype(unbroadcast(index(g, indices), shape), dtype);
+               bw.set(1, to_device(part, device));
+             }
              if (bw.wants(0)) {
                Tensor rest = clone(g);
                set_index(rest, indices, scalar(0, g.dtype()));
@@ -309,6 +316,13 @@ Tensor take(const Tensor& t, const Tensor& indices, int64_t axis) {
 }
 
 std::vector<Tensor> nonzero(const Tensor& t) {
+  if (t.device().type != DeviceType::kCPU) {  // how many there are decides the results' shape
+    std::vector<Tensor> out;
+    for (const Tensor& places : nonzero(to_host(detach(t)))) {
+      out.push_back(to_device(places, t.device()));
+    }
+    return out;
+  }
   const Tensor mask = contiguous(is_bool(t.dtype()) ? detach(t) : not_equal(detach(t), scalar(0, t.dtype())));
   const bool* values = mask.data<bool>();
   const int64_t n = mask.numel(), blocks = (n + kMaskBlock - 1) / kMaskBlock;

@@ -15,6 +15,7 @@ Tensor concat(const std::vector<Tensor>& tensors, int64_t axis) {
     for (int d = 0; fits && d < s.size(); ++d) fits = d == a || s[d] == shape[d];
     check(fits, "concat: tensor ", i, " has shape ", to_string(s), ", which differs from ",
           to_string(tensors[0].shape()), " outside axis ", a);
+    common_device("concat", {&tensors[0], &tensors[i]});
     shape[a] += s[a];
     dtype = promote(dtype, tensors[i].dtype());
   }

@@ -319,6 +319,12 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
         "weight), target, reduction='none')");
   check(options.label_smoothing >= 0 && options.label_smoothing <= 1, kOp, ": label_smoothing ",
         options.label_smoothing, " must be between 0 and 1");
+  const Device device = common_device(kOp, {&x, &weight, &target});
+  if (device.type != DeviceType::kCPU) {
+    // Chunks that fit a cache are the CPU's way; here all logits exist.
+    return cross_entropy(matmul(reshape(x, {-1, x.size(-1)}), swapaxes(weight, 0, 1)),
+                         reshape(target, {-1}), {}, options);
+  }
   if (is_narrow(x.dtype())) {
     return astype(linear_cross_entropy(astype(x, DType::kF32), astype(weight, DType::kF32), target,
                                        options),

@@ -23,8 +23,9 @@ double sum_pairwise(const std::vector<double>& values) {
 
 void check_targets(const char* op, const Tensor& target, const Dims& shape, int64_t classes,
                    int64_t ignore) {
-  const int64_t* t = target.data<int64_t>();
-  for (int64_t i = 0; i < target.numel(); ++i) {
+  const Tensor here = to_host(target);
+  const int64_t* t = here.data<int64_t>();
+  for (int64_t i = 0; i < here.numel(); ++i) {
     if ((t[i] >= 0 && t[i] < classes) || t[i] == ignore) [[likely]]
       continue;
     Dims position(shape.size(), 0);
@@ -40,11 +41,12 @@ void check_targets(const char* op, const Tensor& target, const Dims& shape, int6
 }
 
 Tensor cross_entropy_grad_in_operations(const Tensor& x, const CrossEntropy& args,
-                                        const Tensor& target, const Tensor& w,
+                                        const Tensor& targets, const Tensor& w,
                                         const Tensor& scale) {
+  const Tensor target = to_host(targets);
   const int64_t rows = args.shape.rows, classes = args.shape.width;
   const Tensor total = empty({rows, 1}, DType::kF64), own = zeros({rows, classes}, DType::kF64);
-  const Tensor weights = w.defined() ? contiguous(astype(detach(w), DType::kF64))
+  const Tensor weights = w.defined() ? to_host(contiguous(astype(detach(w), DType::kF64)))
                                      : ones({classes}, DType::kF64);
   const double* by_class = weights.data<double>();
   const double each = args.smoothing / static_cast<double>(classes);
@@ -58,7 +60,8 @@ Tensor cross_entropy_grad_in_operations(const Tensor& x, const CrossEntropy& arg
     for (int64_t c = 0; c < classes; ++c) row[c] = each * by_class[c];
     row[t] += (1.0 - args.smoothing) * by_class[t];
   }
-  return scale * (softmax(x, -1) * astype(total, x.dtype()) - astype(own, x.dtype()));
+  const auto beside_x = [&](const Tensor& t) { return to_device(astype(t, x.dtype()), x.device()); };
+  return scale * (softmax(x, -1) * beside_x(total) - beside_x(own));
 }
 
 namespace {
@@ -93,7 +96,7 @@ struct CrossEntropyRule {
     args.logits = x.data();
     args.target = target.data<int64_t>();
     args.weight = w.defined() ? w.data() : nullptr;
-    const Tensor g = contiguous(astype(bw.grad(), DType::kF64));
+    const Tensor g = to_host(contiguous(astype(bw.grad(), DType::kF64)));
     std::vector<double> scale(log_sums.size());
     for (size_t i = 0; i < scale.size(); ++i) {
       scale[i] =
@@ -119,7 +122,8 @@ Tensor cross_entropy_rows(const Tensor& logits, const Tensor& target, const Tens
   args.ignore_index = options.ignore_index;
   args.smoothing = options.label_smoothing;
   args.weight_sum = static_cast<double>(classes);
-  const Tensor weights = weight.defined() ? contiguous(astype(weight, DType::kF64)) : weight;
+  const Tensor weights =
+      weight.defined() ? to_host(contiguous(astype(weight, DType::kF64))) : weight;
   if (weight.defined()) {
     args.weight = weight.data();
     args.weight_sum = sum_pairwise(weights.data<double>(), classes);
@@ -134,13 +138,14 @@ Tensor cross_entropy_rows(const Tensor& logits, const Tensor& target, const Tens
   if (reduction == Reduction::kNone) {
     const Tensor each = empty({args.shape.rows}, DType::kF64);
     std::copy(losses.begin(), losses.end(), each.data<double>());
-    out = reshape(astype(each, logits.dtype()), out_shape);
+    out = reshape(to_device(astype(each, logits.dtype()), logits.device()), out_shape);
   } else {
     double total = sum_pairwise(losses);
     if (reduction == Reduction::kMean) {
       std::vector<double> counted(args.shape.rows);
+      const Tensor classes_of_rows = to_host(target);
       for (int64_t i = 0; i < args.shape.rows; ++i) {
-        const int64_t t = args.target[i];
+        const int64_t t = classes_of_rows.data<int64_t>()[i];
         counted[i] = t == args.ignore_index ? 0 : weight.defined() ? weights.data<double>()[t] : 1;
       }
       rule.divisor = sum_pairwise(counted);
@@ -148,7 +153,7 @@ Tensor cross_entropy_rows(const Tensor& logits, const Tensor& target, const Tens
     }
     const Tensor value = empty({}, DType::kF64);
     *value.data<double>() = total;
-    out = astype(value, logits.dtype());
+    out = to_device(astype(value, logits.dtype()), logits.device());
   }
   if (needs_grad(logits)) {
     rule.logits = Saved(logits);
@@ -188,6 +193,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
     return astype(cross_entropy(astype(logits, DType::kF32), target, weight, options),
                   logits.dtype());
   }
+  common_device("cross_entropy", {&logits, &target, &weight});
   // The rule outlives this call, and a loader may write the next batch into the same memory.
   Tensor t = contiguous(astype(detach(target), DType::kI64));
   if (t.storage() == target.storage() && needs_grad(logits)) t = clone(t);

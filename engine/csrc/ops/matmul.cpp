@@ -9,10 +9,10 @@
 namespace zoo {
 namespace {
 
-// The dtype a product is computed in: gemm knows float32 and float64. Integers go through double,
-// exact while every partial sum stays below 2^53.
-DType compute_dtype(DType t) {
-  if (is_complex(t)) return t;
+// The dtype a product is computed in: gemm knows float32 and float64, and on GPUs the 16-bit types.
+// Integers go through double, exact while every partial sum stays below 2^53.
+DType compute_dtype(DType t, Device device) {
+  if (is_complex(t) || (is_narrow(t) && device.type != DeviceType::kCPU)) return t;
   if (t == DType::kF64 || is_integral(t) || is_bool(t)) return DType::kF64;
   return DType::kF32;
 }
@@ -100,7 +100,7 @@ Tensor as_rows(const Tensor& t) {
 }  // namespace
 
 Tensor matmul(const Tensor& left, const Tensor& right) {
-  check(left.device() == right.device(), "matmul: operands are on different devices");
+  const Device device = common_device("matmul", {&left, &right});
   check(left.ndim() >= 1 && right.ndim() >= 1,
         "matmul: expected operands of at least 1 dimension, got shapes ", to_string(left.shape()),
         " and ", to_string(right.shape()));
@@ -109,7 +109,7 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   check(ka == kb, "matmul: shapes ", to_string(left.shape()), " and ", to_string(right.shape()),
         " do not fit: the first has ", ka, " columns, the second ", kb, " rows");
   const DType dtype = promote(left.dtype(), right.dtype());
-  const DType computed = compute_dtype(dtype);
+  const DType computed = compute_dtype(dtype, device);
   if (dtype != computed) {
     return astype(matmul(astype(left, computed), astype(right, computed)), dtype);
   }
@@ -152,11 +152,12 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check(!bias.defined() || bias.shape() == Dims{weight.shape()[0]}, "linear: expected a bias of ",
         weight.shape()[0], " values, got shape ",
         bias.defined() ? to_string(bias.shape()) : std::string());
+  const Device device = common_device("linear", {&x, &weight, &bias});
   const DType dtype = x.dtype();
   check<TypeError>(weight.dtype() == dtype && (!bias.defined() || bias.dtype() == dtype),
                    "linear: input is ", dtype_name(dtype), ", weight ",
                    dtype_name(weight.dtype()), "; they must agree");
-  if (dtype != compute_dtype(dtype) || is_complex(dtype)) {
+  if (dtype != compute_dtype(dtype, device) || is_complex(dtype)) {
     const Tensor y = matmul(x, transposed(weight));
     return bias.defined() ? y + bias : y;
   }

@@ -90,8 +90,10 @@ Tensor normalize_images(const Tensor& x, const std::vector<double>& mean,
                         const std::vector<double>& std);
 
 // ---- random.cpp --------------------------------------------------------------------------------
-Tensor rand(const Dims& shape, DType dtype, Generator& generator);   // in [0, 1)
-Tensor randn(const Dims& shape, DType dtype, Generator& generator);  // mean 0, deviation 1
+// In [0, 1); the numbers of a seed are the same on every device.
+Tensor rand(const Dims& shape, DType dtype, Generator& generator, Device device = {});
+// Mean 0, deviation 1.
+Tensor randn(const Dims& shape, DType dtype, Generator& generator, Device device = {});
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Generator& generator);
 Tensor randperm(int64_t n, Generator& generator);
 Tensor bernoulli(const Tensor& p, Generator& generator);

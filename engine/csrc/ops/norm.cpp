@@ -26,14 +26,14 @@ void check_norm(const BatchNormTensors& norm, const Tensor& x) {
 }
 
 std::vector<double> to_doubles(const Tensor& t) {
-  const Tensor d = contiguous(astype(detach(t), DType::kF64));
+  const Tensor d = to_host(contiguous(astype(detach(t), DType::kF64)));
   return {d.data<double>(), d.data<double>() + d.numel()};
 }
 
-Tensor from_doubles(const std::vector<double>& values, DType dtype) {
+Tensor from_doubles(const std::vector<double>& values, DType dtype, Device device) {
   Tensor t = empty({static_cast<int64_t>(values.size())}, DType::kF64);
   std::copy(values.begin(), values.end(), t.data<double>());
-  return astype(t, dtype);
+  return to_device(astype(t, dtype), device);
 }
 
 std::vector<double> doubles_or(const Tensor& t, int64_t n, double otherwise) {
@@ -51,7 +51,7 @@ void update_running(const char* name, const Tensor& running, const std::vector<d
   for (size_t c = 0; c < next.size(); ++c) {
     next[c] = (1.0 - momentum) * next[c] + momentum * batch[c];
   }
-  copy_(running, from_doubles(next, running.dtype()));
+  copy_(running, from_doubles(next, running.dtype(), running.device()));
 }
 
 // What the backward rule keeps besides tensors of the graph: C numbers each.
@@ -62,7 +62,7 @@ struct ChannelNumbers {
 
 ChannelNumbers channel_numbers(const std::vector<double>& mean,
                                const std::vector<double>& variance, const Tensor& weight,
-                               const Tensor& bias, double eps, DType dtype) {
+                               const Tensor& bias, double eps, const Tensor& like) {
   const size_t n = mean.size();
   const std::vector<double> w = doubles_or(weight, static_cast<int64_t>(n), 1.0);
   const std::vector<double> b = doubles_or(bias, static_cast<int64_t>(n), 0.0);
@@ -71,13 +71,16 @@ ChannelNumbers channel_numbers(const std::vector<double>& mean,
     inverse[c] = 1.0 / std::sqrt(variance[c] + eps);
     scale[c] = w[c] * inverse[c];
   }
+  const auto channel_row = [&](const std::vector<double>& values) {
+    return from_doubles(values, like.dtype(), like.device());
+  };
   ChannelNumbers channels;
-  channels.scale = from_doubles(scale, dtype);
+  channels.scale = channel_row(scale);
   // From the rounded scale: then x = mean gives the bias as exactly as can be.
   const std::vector<double> rounded = to_doubles(channels.scale);
   for (size_t c = 0; c < n; ++c) shift[c] = b[c] - mean[c] * rounded[c];
-  channels.shift = from_doubles(shift, dtype);
-  channels.mean = from_doubles(mean, dtype);
+  channels.shift = channel_row(shift);
+  channels.mean = channel_row(mean);
   channels.inverse_std = std::move(inverse);
   return channels;
 }
@@ -113,7 +116,7 @@ struct BatchNormRule {
     } else {
       if (x.defined()) centred = x - by_channel(m.defined() ? m : channels.mean);
       inverse = by_channel(v.defined() ? rsqrt(v + eps)
-                                       : from_doubles(channels.inverse_std, g.dtype()));
+                                       : from_doubles(channels.inverse_std, g.dtype(), g.device()));
     }
     if (bw.wants(1)) bw.set(1, sum(g * (centred * inverse), pixels, false));
     if (bw.wants(2)) bw.set(2, sum(g, pixels, false));
@@ -179,10 +182,13 @@ struct BatchNormRule {
       by_mean[i] = -w[i] * inverse[i] * sum[i];
       by_variance[i] = -0.5 * w[i] * inverse[i] * inverse[i] * inverse[i] * sum_x[i];
     }
-    if (bw.wants(1)) bw.set(1, from_doubles(grad_w, dtype));
-    if (bw.wants(2)) bw.set(2, from_doubles(sum, dtype));
-    if (bw.wants(4)) bw.set(4, from_doubles(by_mean, dtype));
-    if (bw.wants(5)) bw.set(5, from_doubles(by_variance, dtype));
+    const auto channel_row = [&](const std::vector<double>& values) {
+      return from_doubles(values, dtype, grad.device());
+    };
+    if (bw.wants(1)) bw.set(1, channel_row(grad_w));
+    if (bw.wants(2)) bw.set(2, channel_row(sum));
+    if (bw.wants(4)) bw.set(4, channel_row(by_mean));
+    if (bw.wants(5)) bw.set(5, channel_row(by_variance));
     if (!bw.wants(0)) return;
     const Tensor grad_x = empty_channels_last(shape, grad);
     Tensor b, c;
@@ -194,8 +200,8 @@ struct BatchNormRule {
         slope[i] = 2.0 * by_variance[i] / count;
         offset[i] = by_mean[i] / count;
       }
-      b = from_doubles(slope, dtype);
-      c = from_doubles(offset, dtype);
+      b = channel_row(slope);
+      c = channel_row(offset);
     }
     column_grad_input_kernel.on(grad.device().type)(
         dtype, rows, args, channels.scale.data(), b.defined() ? b.data() : nullptr,
@@ -220,10 +226,10 @@ Tensor batch_norm_channels_last(const Tensor& x, const BatchNormTensors& norm,
     const double count = static_cast<double>(rows.rows);
     for (double& v : unbiased) v *= count / (count - 1.0);
     update_running("running_var", running_var, unbiased, options.momentum);
-    channels = channel_numbers(mean, variance, weight, bias, options.eps, x.dtype());
+    channels = channel_numbers(mean, variance, weight, bias, options.eps, x);
   } else {
     channels = channel_numbers(to_doubles(running_mean), to_doubles(running_var), weight, bias,
-                               options.eps, x.dtype());
+                               options.eps, x);
   }
 
   const Tensor y = empty_channels_last(x.shape(), x);
@@ -263,7 +269,7 @@ ChannelAffine batch_norm_affine(const Tensor& x, const BatchNormTensors& norm, d
   check_norm(norm, x);
   const ChannelNumbers channels =
       channel_numbers(to_doubles(norm.running_mean), to_doubles(norm.running_var), norm.weight,
-                      norm.bias, eps, x.dtype());
+                      norm.bias, eps, x);
   return {channels.scale, channels.shift};
 }
 
@@ -346,10 +352,10 @@ struct LayerNormRule {
     const Tensor x_saved = x.get(), w = weight.get();
     const int64_t width = normalized.product();
     const RowShape rows{mean.numel(), width};
-    const Tensor grad_x = bw.wants(0) ? empty(grad.shape(), grad.dtype()) : Tensor();
+    const Tensor grad_x = bw.wants(0) ? empty_like(grad) : Tensor();
     const bool sums = bw.wants(1) || bw.wants(2);
-    const Tensor grad_w = sums ? empty(normalized, DType::kF64) : Tensor();
-    const Tensor grad_b = sums ? empty(normalized, DType::kF64) : Tensor();
+    const Tensor grad_w = sums ? empty(normalized, DType::kF64, grad.device()) : Tensor();
+    const Tensor grad_b = sums ? empty(normalized, DType::kF64, grad.device()) : Tensor();
     layer_norm_grad_kernel.on(grad.device().type)(
         grad.dtype(), rows, grad.data(), x_saved.data(), w.defined() ? w.data() : nullptr,
         mean.data<double>(), inverse_std.data<double>(), grad_x.defined() ? grad_x.data() : nullptr,
@@ -385,7 +391,8 @@ Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
   const int64_t width = normalized.product();
   const RowShape rows{width == 0 ? 0 : x.numel() / width, width};
   const Tensor y = empty(x.shape(), x.dtype(), x.device());
-  const Tensor mean = empty({rows.rows}, DType::kF64), inverse = empty({rows.rows}, DType::kF64);
+  const Tensor mean = empty({rows.rows}, DType::kF64, x.device());
+  const Tensor inverse = empty({rows.rows}, DType::kF64, x.device());
   layer_norm_kernel.on(x.device().type)(
       x.dtype(), rows, input.data(), w.defined() ? w.data() : nullptr,
       b.defined() ? b.data() : nullptr, eps, y.data(), mean.data<double>(), inverse.data<double>());

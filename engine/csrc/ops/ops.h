@@ -57,6 +57,10 @@ Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype);
 // From complex to real numbers: the real part, which is what gradients want.
 Tensor astype(const Tensor& t, DType dtype);
 Tensor clone(const Tensor& t);
+// t itself if it is there, else a copy in the same memory order (differentiable).
+Tensor to_device(const Tensor& t, Device device);
+// For host code that reads elements: t itself if they are in the host's memory.
+inline Tensor to_host(const Tensor& t) { return to_device(t, Device{}); }
 // t itself if it already has that layout, else a copy (differentiable).
 Tensor contiguous(const Tensor& t, MemoryFormat format = MemoryFormat::kContiguous);
 Tensor detach(const Tensor& t);

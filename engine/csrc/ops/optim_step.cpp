@@ -1,7 +1,7 @@
 // Optimizer steps over many tensors at once.
 #include <cmath>
 
-#include "core/parallel.h"
+#include "core/backend.h"
 #include "kernels/optim.h"
 #include "ops/fused.h"
 #include "ops/ops.h"
@@ -9,31 +9,26 @@
 namespace zoo {
 namespace {
 
-// A piece of tensor `tensor` that starts at element `begin` and counts n.
-struct Block {
-  size_t tensor;
-  int64_t begin, n;
-};
-
-std::vector<Block> split(const std::vector<Tensor>& tensors) {
-  std::vector<Block> blocks;
-  for (size_t t = 0; t < tensors.size(); ++t) {
-    const int64_t n = tensors[t].numel();
-    for (int64_t b = 0; b < n; b += kOptimBlock) {
-      blocks.push_back({t, b, std::min(kOptimBlock, n - b)});
+// Calls run(one of them, pieces, count) for each stretch of tensors of one device and dtype; most
+// often there is one. piece_of(i) is tensor i with what belongs to it.
+template <class PieceOf, class Run>
+void for_pieces(const std::vector<Tensor>& tensors, PieceOf&& piece_of, Run&& run) {
+  std::vector<OptimPiece> pieces;
+  pieces.reserve(tensors.size());
+  size_t first = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (t.device() != tensors[first].device() || t.dtype() != tensors[first].dtype()) {
+      use_device(tensors[first].device());
+      run(tensors[first], pieces.data() + first, static_cast<int64_t>(i - first));
+      first = i;
     }
+    pieces.push_back(piece_of(i));
   }
-  return blocks;
+  if (tensors.empty()) return;
+  use_device(tensors[first].device());
+  run(tensors[first], pieces.data() + first, static_cast<int64_t>(tensors.size() - first));
 }
-
-template <class F>
-void for_blocks(const std::vector<Block>& blocks, F&& body) {
-  parallel_for(0, static_cast<int64_t>(blocks.size()), 2, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(blocks[i], i);
-  });
-}
-
-void* at(const Tensor& t, const Block& b) { return t.data<char>() + b.begin * itemsize(t.dtype()); }
 
 bool same_order(const Tensor& a, const Tensor& b) {
   for (int d = 0; d < a.ndim(); ++d) {
@@ -52,6 +47,9 @@ void check_state(const char* op, const char* name, const std::vector<Tensor>& st
     check<TypeError>(state[i].dtype() == params[i].dtype(), op, ": ", name, "[", i, "] is ",
                      dtype_name(state[i].dtype()), ", the parameter ",
                      dtype_name(params[i].dtype()));
+    check(state[i].device() == params[i].device(), op, ": ", name, "[", i, "] is on '",
+          device_text(state[i].device()), "', the parameter on '", device_text(params[i].device()),
+          "'; move one with .to(device)");
   }
 }
 
@@ -101,6 +99,12 @@ class StateInOrder {
   std::vector<Tensor> original_, ordered_;
 };
 
+OptimPiece memory_of(const Tensor& t) {
+  OptimPiece piece{t.data()};
+  piece.n = t.numel();
+  return piece;
+}
+
 void bump_versions(const std::vector<Tensor>& tensors) {
   for (const Tensor& t : tensors) t.storage()->bump_version();
 }
@@ -119,11 +123,15 @@ void sgd_step(const std::vector<Tensor>& params, const std::vector<Tensor>& grad
   const StateInOrder buffers("sgd_step", "momentum_bufs", has_momentum ? momentum_buffers : none,
                              has_momentum ? params : none);
   const SgdRule rule{o.lr, o.momentum, o.dampening, o.weight_decay, o.nesterov, o.first};
-  for_blocks(split(params), [&](const Block& b, int64_t) {
-    const Tensor& p = params[b.tensor];
-    sgd_kernel.on(p.device().type)(p.dtype(), rule, at(p, b), at(g[b.tensor], b),
-                                   has_momentum ? at(buffers[b.tensor], b) : nullptr, b.n);
-  });
+  for_pieces(
+      params,
+      [&](size_t i) {
+        return OptimPiece{params[i].data(), g[i].data(),
+                          has_momentum ? buffers[i].data() : nullptr, nullptr, params[i].numel()};
+      },
+      [&](const Tensor& like, const OptimPiece* pieces, int64_t count) {
+        sgd_kernel.on(like.device().type)(like.dtype(), rule, pieces, count);
+      });
   bump_versions(params);
   buffers.finish();
 }
@@ -147,11 +155,15 @@ void adamw_step(const std::vector<Tensor>& params, const std::vector<Tensor>& gr
                       1.0 - std::pow(o.beta1, step),
                       1.0 - std::pow(o.beta2, step),
                       o.decoupled};
-  for_blocks(split(params), [&](const Block& b, int64_t) {
-    const Tensor& p = params[b.tensor];
-    adam_kernel.on(p.device().type)(p.dtype(), rule, at(p, b), at(g[b.tensor], b),
-                                    at(mean[b.tensor], b), at(square[b.tensor], b), b.n);
-  });
+  for_pieces(
+      params,
+      [&](size_t i) {
+        return OptimPiece{params[i].data(), g[i].data(), mean[i].data(), square[i].data(),
+                          params[i].numel()};
+      },
+      [&](const Tensor& like, const OptimPiece* pieces, int64_t count) {
+        adam_kernel.on(like.device().type)(like.dtype(), rule, pieces, count);
+      });
   bump_versions(params);
   mean.finish();
   square.finish();
@@ -164,14 +176,12 @@ double grad_norm(const std::vector<Tensor>& grads) {
     check_floating("grad_norm", t);
     if (!t.is_dense()) t = contiguous(t);
   }
-  const std::vector<Block> blocks = split(dense);
-  std::vector<double> partial(blocks.size());
-  for_blocks(blocks, [&](const Block& b, int64_t i) {
-    const Tensor& t = dense[b.tensor];
-    partial[i] = sum_squares_kernel.on(t.device().type)(t.dtype(), at(t, b), b.n);
-  });
   double total = 0;
-  for (double v : partial) total += v;
+  for_pieces(
+      dense, [&](size_t i) { return memory_of(dense[i]); },
+      [&](const Tensor& like, const OptimPiece* pieces, int64_t count) {
+        total += sum_squares_kernel.on(like.device().type)(like.dtype(), pieces, count);
+      });
   return std::sqrt(total);
 }
 
@@ -182,10 +192,11 @@ void scale_grads(const std::vector<Tensor>& grads, double factor) {
     check(t.is_dense(), "scale_grads: a gradient of shape ", to_string(t.shape()),
           " has gaps in memory; use gradient * factor");
   }
-  for_blocks(split(grads), [&](const Block& b, int64_t) {
-    const Tensor& t = grads[b.tensor];
-    scale_kernel.on(t.device().type)(t.dtype(), factor, at(t, b), b.n);
-  });
+  for_pieces(
+      grads, [&](size_t i) { return memory_of(grads[i]); },
+      [&](const Tensor& like, const OptimPiece* pieces, int64_t count) {
+        scale_kernel.on(like.device().type)(like.dtype(), factor, pieces, count);
+      });
   bump_versions(grads);
 }
 

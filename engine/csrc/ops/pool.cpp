@@ -129,8 +129,10 @@ Tensor avg_pool_windows(const char* op, const Tensor& pictures, const PoolRule& 
 Tensor pick(const Tensor& pictures, const Tensor& where, const PoolRule& rule) {
   const auto tensor = [](const Tensor& t) { return Index{Index::Kind::kTensor, 0, 0, 1, t}; };
   const Tensor pixels = reshape(pictures, {rule.n, rule.c, rule.h.in * rule.w.in});
-  const Tensor n = reshape(arange(0, static_cast<double>(rule.n), 1, DType::kI64), {-1, 1, 1, 1});
-  const Tensor c = reshape(arange(0, static_cast<double>(rule.c), 1, DType::kI64), {-1, 1, 1});
+  const auto count = [&](int64_t n) {
+    return to_device(arange(0, static_cast<double>(n), 1, DType::kI64), pictures.device());
+  };
+  const Tensor n = reshape(count(rule.n), {-1, 1, 1, 1}), c = reshape(count(rule.c), {-1, 1, 1});
   return index(pixels, {tensor(n), tensor(c), tensor(astype(where, DType::kI64))});
 }
 

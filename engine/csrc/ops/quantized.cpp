@@ -87,6 +87,10 @@ Tensor dequantize(const Tensor& codes, const Tensor& scales) {
   const Tensor c = contiguous(codes), s = scales.defined() ? contiguous(scales) : scales;
   const QuantizedMatrix m = matrix(c, s);
   const Tensor out = empty({m.rows, m.width}, DType::kF32, codes.device());
+  if (codes.device().type != DeviceType::kCPU) {
+    unpack_rows_kernel.on(codes.device().type)(m, 0, m.rows, out.data<float>());
+    return out;
+  }
   parallel_for(0, m.rows, 16384 / (m.width + 1) + 1, [&](int64_t begin, int64_t end) {
     unpack_rows_kernel.on(codes.device().type)(m, begin, end,
                                                out.data<float>() + begin * m.width);
@@ -99,6 +103,7 @@ Tensor quantized_linear(const Tensor& x, const Tensor& codes, const Tensor& scal
   check_matrix(codes, scales);
   const Tensor c = contiguous(codes), s = scales.defined() ? contiguous(scales) : scales;
   const QuantizedMatrix m = matrix(c, s);
+  common_device(kOp, {&x, &codes, &scales, &bias});
   check<TypeError>(x.dtype() == DType::kF32, kOp, ": x is ", describe(x),
                    ", expected float32; convert it with x.astype(engine.float32)");
   check(x.ndim() >= 1 && x.size(-1) == m.width, kOp, ": x has shape ", to_string(x.shape()),
@@ -117,8 +122,10 @@ Tensor quantized_linear(const Tensor& x, const Tensor& codes, const Tensor& scal
       quantized_product_kernel.on(x.device().type)(m, rows.data<float>(), rows.size(0),
                                                    b.defined() ? b.data<float>() : nullptr,
                                                    y.data<float>());
-    } else if (out.numel() > 0) {
+    } else if (out.numel() > 0 && x.device().type == DeviceType::kCPU) {
       multiply_unpacked(m, rows, b, y);
+    } else if (out.numel() > 0) {
+      copy_(y, linear(rows, dequantize(c, s), b));
     }
   }
   if (needs_grad(x, bias)) {

@@ -12,13 +12,13 @@ namespace zoo {
 namespace {
 
 Tensor filled(const char* op, const Dims& shape, DType dtype, const RandomFill& fill,
-              Generator& generator) {
+              Generator& generator, Device device) {
   check<TypeError>(is_floating(dtype), op, ": expected a floating-point dtype, got ",
                    dtype_name(dtype));
   const DType wide = is_narrow(dtype) ? DType::kF32 : dtype;
-  const Tensor t = empty(shape, wide);
+  const Tensor t = empty(shape, wide, device);
   const RandomStream stream = generator.reserve(counters_for(wide, t.numel()));
-  random_fill_kernel.on(DeviceType::kCPU)(wide, stream, fill, t.data(), t.numel());
+  random_fill_kernel.on(device.type)(wide, stream, fill, t.data(), t.numel());
   return astype(t, dtype);
 }
 
@@ -26,7 +26,7 @@ Tensor fill_in_place(const char* op, const Tensor& t, const RandomFill& fill,
                      Generator& generator) {
   check_floating(op, t);
   check_inplace(op, t, false);
-  const Tensor values = filled(op, t.shape(), t.dtype(), fill, generator);
+  const Tensor values = filled(op, t.shape(), t.dtype(), fill, generator, t.device());
   {
     GradMode off(false);
     copy_(t, values);
@@ -51,14 +51,14 @@ uint64_t below(uint64_t range, uint64_t bits) {
 
 }  // namespace
 
-Tensor rand(const Dims& shape, DType dtype, Generator& generator) {
+Tensor rand(const Dims& shape, DType dtype, Generator& generator, Device device) {
   // Rounding 24 bits to a 16-bit float could give 1.
-  Tensor t = filled("rand", shape, dtype, {}, generator);
+  Tensor t = filled("rand", shape, dtype, {}, generator, device);
   return is_narrow(dtype) ? where(less(t, scalar(1, dtype)), t, zeros_like(t)) : t;
 }
 
-Tensor randn(const Dims& shape, DType dtype, Generator& generator) {
-  return filled("randn", shape, dtype, {Distribution::kNormal, 0, 1}, generator);
+Tensor randn(const Dims& shape, DType dtype, Generator& generator, Device device) {
+  return filled("randn", shape, dtype, {Distribution::kNormal, 0, 1}, generator, device);
 }
 
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Generator& generator) {
@@ -98,13 +98,13 @@ Tensor bernoulli(const Tensor& p, Generator& generator) {
   check_floating("bernoulli", p);
   GradMode off(false);
   const DType dtype = is_narrow(p.dtype()) ? DType::kF32 : p.dtype();
-  const Tensor wide = contiguous(astype(p, DType::kF64));
+  const Tensor wide = to_host(contiguous(astype(p, DType::kF64)));
   const double* values = wide.data<double>();
   for (int64_t i = 0; i < wide.numel(); ++i) {
     check(values[i] >= 0 && values[i] <= 1, "bernoulli: probability ", values[i], " at position ",
           i, " (in reading order) is not between 0 and 1");
   }
-  return astype(less(rand(p.shape(), dtype, generator), astype(p, dtype)), p.dtype());
+  return astype(less(rand(p.shape(), dtype, generator, p.device()), astype(p, dtype)), p.dtype());
 }
 
 Tensor uniform_(const Tensor& t, double low, double high, Generator& generator) {

@@ -113,7 +113,8 @@ Tensor products_of_others(const Tensor& x, const Dims& axes) {
   }
   const Tensor moved = permute_dims(x, order);
   const Tensor rows = reshape(moved, {n == 0 ? 0 : x.numel() / n, 1, n});
-  const Tensor own = equal(eye(n, n, 0, x.dtype()), scalar(1, x.dtype()));
+  const Tensor own =
+      equal(to_device(eye(n, n, 0, x.dtype()), x.device()), scalar(1, x.dtype()));
   const Tensor others = prod(where(own, scalar(1, x.dtype()), rows), Dims{2}, false);
   Dims back(x.ndim(), 0);
   for (int i = 0; i < order.size(); ++i) back[order[i]] = i;
@@ -204,7 +205,11 @@ Tensor prod(const Tensor& t, const Axes& axes, bool keepdims, std::optional<DTyp
       for (int i = 0; i < x.ndim(); ++i) {
         if (one[i] != x.shape()[i]) axes.push_back(i);
       }
-      if (grad_enabled() && zoo::any(equal(detach(x), scalar(0, x.dtype())), {}, false).data<bool>()[0]) {
+      const auto has_zero = [&] {
+        const Tensor found = zoo::any(equal(detach(x), scalar(0, x.dtype())), {}, false);
+        return to_host(found).data<bool>()[0];
+      };
+      if (grad_enabled() && has_zero()) {
         bw.set(0, g * products_of_others(x, axes));
         return;
       }

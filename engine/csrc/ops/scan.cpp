@@ -49,7 +49,7 @@ Tensor shifted(const Tensor& t, int axis, bool forward, double fill) {
   const int64_t n = t.shape()[axis];
   Dims one = t.shape();
   one[axis] = 1;
-  const Tensor edge = full(one, fill, t.dtype());
+  const Tensor edge = full(one, fill, t.dtype(), t.device());
   return forward ? concat({edge, slice(t, axis, 0, n - 1, 1)}, axis)
                  : concat({slice(t, axis, 1, n - 1, 1), edge}, axis);
 }
@@ -87,7 +87,8 @@ Sorted extreme(const char* name, const ScanKernel& kernel, const Tensor& t, int6
   if (needs_grad(t)) {
     record(name, {t}, {out.values},
            [a, si = Saved(out.indices), shape = t.shape(), dtype = t.dtype()](Backward& bw) {
-             bw.set(0, scatter_add(zeros(shape, dtype), a, si.get(), bw.grad()));
+             const Tensor g = bw.grad();
+             bw.set(0, scatter_add(zeros(shape, dtype, g.device()), a, si.get(), g));
            });
   }
   return out;

@@ -50,7 +50,8 @@ void record_order(const char* name, const Tensor& t, int64_t axis, const Sorted&
   record(name, {t}, {out.values},
          [axis, si = Saved(out.indices), shape = t.shape(), dtype = t.dtype()](Backward& bw) {
            if (shape.empty()) return bw.set(0, reshape(bw.grad(), shape));
-           bw.set(0, scatter_add(zeros(shape, dtype), axis, si.get(), bw.grad()));
+           const Tensor g = bw.grad();
+           bw.set(0, scatter_add(zeros(shape, dtype, g.device()), axis, si.get(), g));
          });
 }
 
@@ -79,6 +80,9 @@ Sorted topk(const Tensor& t, int64_t k, int64_t axis, bool largest) {
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
   check_ordered("searchsorted", sorted);
   check_ordered("searchsorted", values);
+  check(sorted.device() == values.device(), "searchsorted: the sorted values are on '",
+        device_text(sorted.device()), "', those to find on '", device_text(values.device()),
+        "'; move one with .to(device)");
   check(sorted.ndim() == 1, "searchsorted: expected sorted values of 1 dimension, got shape ",
         to_string(sorted.shape()));
   GradMode off(false);
@@ -101,10 +105,10 @@ Tensor bincount(const Tensor& t, int64_t minlength) {
   int64_t length = minlength;
   if (values.numel() > 0) {
     GradMode off(false);
-    const int64_t least = *min(values, {}, false).data<int64_t>();
+    const int64_t least = *to_host(min(values, {}, false)).data<int64_t>();
     check(least >= 0, "bincount: expected values of at least 0, got ", least, " at position ",
-          least < 0 ? *argmin(values, {}, false).data<int64_t>() : 0);
-    length = std::max(length, *max(values, {}, false).data<int64_t>() + 1);
+          least < 0 ? *to_host(argmin(values, {}, false)).data<int64_t>() : 0);
+    length = std::max(length, *to_host(max(values, {}, false)).data<int64_t>() + 1);
   }
   const Tensor out = zeros({length}, DType::kI64, t.device());
   bincount_kernel.on(t.device().type)(values.data<int64_t>(), values.numel(), out.data<int64_t>(),

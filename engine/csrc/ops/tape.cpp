@@ -12,8 +12,8 @@ std::string not_finite(const Tensor& t) {
   const std::vector<Tensor> found = nonzero(logical_not(isfinite(flat)));
   const int64_t count = found[0].numel();
   if (count == 0) return {};
-  int64_t at = found[0].data<int64_t>()[0];
-  const Tensor value = astype(slice(flat, 0, at, 1, 1), DType::kF64);
+  int64_t at = to_host(found[0]).data<int64_t>()[0];
+  const Tensor value = to_host(astype(slice(flat, 0, at, 1, 1), DType::kF64));
   Dims position(t.ndim(), 0);
   for (int d = t.ndim() - 1; d >= 0; --d) {
     position[d] = at % t.shape()[d];
@@ -36,6 +36,7 @@ namespace {
 struct Region {
   Dims base_shape, base_strides, shape, strides;
   int64_t base_offset = 0, offset = 0;
+  Device device;
 
   explicit Region(const TensorImpl& view)
       : base_shape(view.base->shape),
@@ -43,17 +44,20 @@ struct Region {
         shape(view.shape),
         strides(view.strides),
         base_offset(view.base->offset),
-        offset(view.offset) {}
+        offset(view.offset),
+        device(view.storage->device()) {}
 
   // Zeros laid out as the base is, and the view's part of them.
   std::pair<Tensor, Tensor> zeros_like_base(DType dtype) const {
-    if (base_shape.product() == 0) return {zeros(base_shape, dtype), zeros(shape, dtype)};
+    if (base_shape.product() == 0) {
+      return {zeros(base_shape, dtype, device), zeros(shape, dtype, device)};
+    }
     int64_t low = base_offset, high = base_offset;
     for (int i = 0; i < base_shape.size(); ++i) {
       const int64_t reach = (base_shape[i] - 1) * base_strides[i];
       (reach < 0 ? low : high) += reach;
     }
-    const Tensor memory = zeros({high - low + 1}, dtype);
+    const Tensor memory = zeros({high - low + 1}, dtype, device);
     return {alias(memory, base_shape, base_strides, base_offset - low),
             alias(memory, shape, strides, shape.product() == 0 ? 0 : offset - low)};
   }

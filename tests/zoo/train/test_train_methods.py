@@ -112,14 +112,14 @@ def test_class_weights_are_inverse_to_counts_and_one_on_average():
 def test_mixed_targets_are_descended_by_their_shares(make_trainer):
     trainer = make_trainer(mixup=1.0, label_smoothing=0.0)
     batch = next(trainer.task.batches(0, 0))
-    assert isinstance(batch, Samples) and batch.mixing is not None
+    assert isinstance(batch, Samples) and batch.others is not None
     logits = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
     loss = trainer.task._loss(engine.from_numpy(logits), batch).item()
     log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     targets = np.zeros((4, 3))
     for row in range(4):
-        targets[row, batch.labels[row]] += batch.mixing.share[row]
-        targets[row, batch.labels[batch.mixing.partner[row]]] += 1 - batch.mixing.share[row]
+        targets[row, batch.labels[row]] += batch.share[row]
+        targets[row, batch.others[row]] += 1 - batch.share[row]
     assert loss == pytest.approx(-(targets * log_p).sum(), rel=1e-5)
 
 

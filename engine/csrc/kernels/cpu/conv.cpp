@@ -22,22 +22,30 @@ ZOO_INLINE void for_each_group(const Conv2dShape& s, F&& body) {
   });
 }
 
+Gather forward_gather(const Conv2dShape& s) {
+  return {s.n,
+          forward_axis(s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h),
+          forward_axis(s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w),
+          s.c, s.k, s.c / s.groups};
+}
+
+WinogradShape forward_winograd(const Conv2dShape& s) {
+  const int64_t* ws = s.weight_strides;
+  return {s.n, s.c, s.h, s.w, s.k, s.oh, s.ow, s.pad_h, s.pad_w, ws[2], ws[3], ws[1], ws[0],
+          static_cast<const float*>(s.packed_weight)};
+}
+
 template <class T>
 void forward(const Conv2dShape& s, const T* x, const T* weight, const Conv2dEpilogue& epilogue,
              T* y) {
   if constexpr (std::is_same_v<T, float>) {
     if (use_winograd<T>(s)) {
-      const int64_t* ws = s.weight_strides;
-      const WinogradShape shape{s.n, s.c, s.h, s.w, s.k, s.oh, s.ow, s.pad_h, s.pad_w,
-                                ws[2], ws[3], ws[1], ws[0]};
-      return winograd_forward_kernel.on(DeviceType::kCPU)(shape, x, weight, epilogue, y);
+      return winograd_forward_kernel.on(DeviceType::kCPU)(forward_winograd(s), x, weight, epilogue,
+                                                          y);
     }
   }
   const int64_t c = s.c / s.groups, k = s.k / s.groups;
-  const Gather g{s.n,
-                 forward_axis(s.h, s.oh, s.kh, s.stride_h, s.pad_h, s.dilation_h),
-                 forward_axis(s.w, s.ow, s.kw, s.stride_w, s.pad_w, s.dilation_w),
-                 s.c, s.k, c};
+  const Gather g = forward_gather(s);
   const int64_t* ws = s.weight_strides;
   const T* scale = static_cast<const T*>(epilogue.scale);
   const T* bias = static_cast<const T*>(epilogue.bias);
@@ -54,7 +62,8 @@ void forward(const Conv2dShape& s, const T* x, const T* weight, const Conv2dEpil
   }
   for_each_group(s, [&](int64_t group) {
     const Output<T> out = output(group * k);
-    const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[1], ws[0]};
+    const WeightPanels<T> right{g, weight + group * k * ws[0], ws[2], ws[3], ws[1], ws[0],
+                                static_cast<const T*>(s.packed_weight)};
     if (is_pointwise(s)) {  // every pixel is a row already
       multiply<T>(g.pixels(), k, c, DenseRows<T>{x + group * c, s.c, s.k}, right, out);
     } else {
@@ -105,6 +114,29 @@ void grad_input(const Conv2dShape& s, const T* grad_y, const T* weight, T* grad_
   }
 }
 
+// Copies pay where a weight is large beside the pictures: packing it is then a good part of the work.
+size_t pack_weight(DType dtype, const Conv2dShape& s, const void* weight, void* to) {
+  constexpr int64_t kMostTiles = 256, kMostPixelsPerResult = 4, kLeastFloats = 1 << 14;
+  if (dtype != DType::kF32 || s.groups != 1) return 0;
+  const float* const w = static_cast<const float*>(weight);
+  float* const out = static_cast<float*>(to);
+  int64_t floats = 0;
+  if (use_winograd<float>(s)) {
+    if (s.n * ((s.oh + 3) / 4) * ((s.ow + 3) / 4) > kMostTiles) return 0;
+    floats = winograd_windows_kernel.on(DeviceType::kCPU)(forward_winograd(s), w, out);
+  } else {
+    const Gather g = forward_gather(s);
+    const int64_t* ws = s.weight_strides;
+    if (g.pixels() > kMostPixelsPerResult * s.k) return 0;
+    floats = packed_size<float>(s.k, g.inner());
+    if (out != nullptr && floats >= kLeastFloats) {
+      const WeightPanels<float> right{g, w, ws[2], ws[3], ws[1], ws[0]};
+      pack_whole(right, s.k, g.inner(), out);
+    }
+  }
+  return floats < kLeastFloats ? 0 : static_cast<size_t>(floats) * sizeof(float);
+}
+
 void conv2d_forward(DType dtype, const Conv2dShape& s, const void* x, const void* weight,
                     const Conv2dEpilogue& epilogue, void* y) {
   if (dtype == DType::kF64) {
@@ -128,6 +160,7 @@ void conv2d_grad_input(DType dtype, const Conv2dShape& s, const void* grad_y, co
 }  // namespace
 
 ZOO_REGISTER_CPU(conv2d_forward_kernel, &conv2d_forward);
+ZOO_REGISTER_CPU(conv2d_pack_weight_kernel, &pack_weight);
 ZOO_REGISTER_CPU(conv2d_grad_input_kernel, &conv2d_grad_input);
 
 }  // namespace zoo

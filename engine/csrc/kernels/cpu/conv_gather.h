@@ -153,6 +153,7 @@ struct WeightPanels {
   Gather g;
   const T* weight;  // at the group's first channels
   int64_t row_stride, column_stride, depth_stride, result_stride;
+  const T* packed = nullptr;
 
   void pack(T* to, int64_t column, int64_t columns, int64_t p, int64_t depth) const {
     while (depth > 0) {

@@ -1,6 +1,9 @@
 // Optimizer steps: every array is read and written once.
 #include "kernels/optim.h"
 
+#include <vector>
+
+#include "core/parallel.h"
 #include "kernels/cpu/row_vector.h"
 
 namespace zoo {
@@ -62,51 +65,92 @@ void adam(const AdamRule& rule, T* __restrict param, const T* __restrict grad, T
   }
 }
 
-void sgd_cpu(DType dtype, const SgdRule& rule, void* param, const void* grad, void* buffer,
-             int64_t n) {
-  visit_floating(dtype, [&]<class T>() {
-    sgd(rule, static_cast<T*>(param), static_cast<const T*>(grad), static_cast<T*>(buffer), n);
+// ---- pieces in blocks, which are the units of work and of summation -----------------------------
+
+constexpr int64_t kBlock = 16384;
+
+// Calls body(piece of at most kBlock elements, its number) for every block of all pieces.
+template <class T, class F>
+void for_blocks(const OptimPiece* pieces, int64_t count, F&& body) {
+  std::vector<OptimPiece> blocks;
+  for (const OptimPiece* p = pieces; p < pieces + count; ++p) {
+    for (int64_t b = 0; b < p->n; b += kBlock) {
+      const auto behind = [&](void* data) { return data ? static_cast<T*>(data) + b : nullptr; };
+      blocks.push_back({behind(p->param), behind(const_cast<void*>(p->grad)), behind(p->mean),
+                        behind(p->square), p->n - b < kBlock ? p->n - b : kBlock});
+    }
+  }
+  parallel_for(0, static_cast<int64_t>(blocks.size()), 2, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) body(blocks[i], i);
   });
 }
 
-void adam_cpu(DType dtype, const AdamRule& rule, void* param, const void* grad, void* mean,
-              void* square, int64_t n) {
+int64_t blocks_of(const OptimPiece* pieces, int64_t count) {
+  int64_t blocks = 0;
+  for (int64_t i = 0; i < count; ++i) blocks += (pieces[i].n + kBlock - 1) / kBlock;
+  return blocks;
+}
+
+void sgd_cpu(DType dtype, const SgdRule& rule, const OptimPiece* pieces, int64_t count) {
   visit_floating(dtype, [&]<class T>() {
-    adam(rule, static_cast<T*>(param), static_cast<const T*>(grad), static_cast<T*>(mean),
-         static_cast<T*>(square), n);
+    for_blocks<T>(pieces, count, [&](const OptimPiece& b, int64_t) {
+      sgd(rule, static_cast<T*>(b.param), static_cast<const T*>(b.grad), static_cast<T*>(b.mean),
+          b.n);
+    });
+  });
+}
+
+void adam_cpu(DType dtype, const AdamRule& rule, const OptimPiece* pieces, int64_t count) {
+  visit_floating(dtype, [&]<class T>() {
+    for_blocks<T>(pieces, count, [&](const OptimPiece& b, int64_t) {
+      adam(rule, static_cast<T*>(b.param), static_cast<const T*>(b.grad), static_cast<T*>(b.mean),
+           static_cast<T*>(b.square), b.n);
+    });
   });
 }
 
 // In double from the first square on: 1e20 squared is past the range of float.
-double sum_squares(DType dtype, const void* x, int64_t n) {
-  return visit_floating(dtype, [&]<class T>() {
-    const T* from = static_cast<const T*>(x);
-    double lanes[16] = {};
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-      for (int k = 0; k < 16; ++k) {
-        const double v = static_cast<double>(static_cast<ComputeType<T>>(from[i + k]));
-        lanes[k] += v * v;
-      }
-    }
-    for (int k = 0; i < n; ++i, ++k) {
-      const double v = static_cast<double>(static_cast<ComputeType<T>>(from[i]));
+template <class T>
+double squares_of(const T* from, int64_t n) {
+  double lanes[16] = {};
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    for (int k = 0; k < 16; ++k) {
+      const double v = static_cast<double>(static_cast<ComputeType<T>>(from[i + k]));
       lanes[k] += v * v;
     }
-    for (int step = 8; step > 0; step /= 2) {
-      for (int k = 0; k < step; ++k) lanes[k] += lanes[k + step];
-    }
-    return lanes[0];
-  });
+  }
+  for (int k = 0; i < n; ++i, ++k) {
+    const double v = static_cast<double>(static_cast<ComputeType<T>>(from[i]));
+    lanes[k] += v * v;
+  }
+  for (int step = 8; step > 0; step /= 2) {
+    for (int k = 0; k < step; ++k) lanes[k] += lanes[k + step];
+  }
+  return lanes[0];
 }
 
-void scale(DType dtype, double factor, void* x, int64_t n) {
+double sum_squares(DType dtype, const OptimPiece* pieces, int64_t count) {
+  std::vector<double> partial(static_cast<size_t>(blocks_of(pieces, count)));
+  visit_floating(dtype, [&]<class T>() {
+    for_blocks<T>(pieces, count, [&](const OptimPiece& b, int64_t i) {
+      partial[static_cast<size_t>(i)] = squares_of(static_cast<const T*>(b.param), b.n);
+    });
+  });
+  double total = 0;
+  for (double v : partial) total += v;
+  return total;
+}
+
+void scale(DType dtype, double factor, const OptimPiece* pieces, int64_t count) {
   visit_floating(dtype, [&]<class T>() {
     using C = ComputeType<T>;
-    T* p = static_cast<T*>(x);
-    for (int64_t i = 0; i < n; ++i) {
-      p[i] = static_cast<T>(static_cast<C>(p[i]) * static_cast<C>(factor));
-    }
+    for_blocks<T>(pieces, count, [&](const OptimPiece& b, int64_t) {
+      T* p = static_cast<T*>(b.param);
+      for (int64_t i = 0; i < b.n; ++i) {
+        p[i] = static_cast<T>(static_cast<C>(p[i]) * static_cast<C>(factor));
+      }
+    });
   });
 }
 

@@ -8,7 +8,7 @@
 
 #include "core/allocator.h"
 #include "core/parallel.h"
-#include "kernels/cpu/pointwise_math.h"
+#include "kernels/cpu/reduce_ops.h"
 
 namespace zoo {
 namespace {
@@ -16,77 +16,6 @@ namespace {
 constexpr int64_t kBlock = 32768;  // reduced elements per partial result
 constexpr int64_t kTile = 512;     // neighbouring outputs reduced together, at most
 constexpr int64_t kLanes = 32;     // independent accumulators of one run
-
-// ---- what is accumulated: identity, one element, two partial results ----------------------------
-
-template <class T>
-using Wide = std::conditional_t<std::is_floating_point_v<ComputeType<T>>, double, int64_t>;
-
-template <class T>
-struct SumOp {
-  using In = T;
-  using Acc = Wide<T>;
-  using Out = Acc;
-  static constexpr bool kLaned = true, kSums = true;
-  static ZOO_INLINE Acc identity() { return 0; }
-  static ZOO_INLINE Acc load(T x) { return static_cast<Acc>(static_cast<ComputeType<T>>(x)); }
-  static ZOO_INLINE Acc combine(Acc a, Acc b) { return a + b; }
-};
-
-template <class T>
-struct ProdOp : SumOp<T> {
-  using Acc = Wide<T>;
-  static ZOO_INLINE Acc identity() { return 1; }
-  static ZOO_INLINE Acc combine(Acc a, Acc b) { return a * b; }
-};
-
-template <class T>
-struct MaxOp {
-  using In = T;
-  using Acc = ComputeType<T>;
-  using Out = T;
-  static constexpr bool kLaned = true, kSums = false;
-  static ZOO_INLINE Acc identity() {
-    if constexpr (std::is_floating_point_v<Acc>) return -std::numeric_limits<Acc>::infinity();
-    return std::numeric_limits<Acc>::lowest();
-  }
-  static ZOO_INLINE Acc load(T x) { return static_cast<Acc>(x); }
-  static ZOO_INLINE bool better(Acc b, Acc a) { return b > a; }
-  // NaN wins, whichever side it is on. Bitwise, because a branch would keep this scalar.
-  static ZOO_INLINE Acc combine(Acc a, Acc b) {
-    return ((b > a) | (b != b)) & (a == a) ? b : a;
-  }
-};
-
-template <class T>
-struct MinOp : MaxOp<T> {
-  using Acc = ComputeType<T>;
-  static ZOO_INLINE Acc identity() {
-    if constexpr (std::is_floating_point_v<Acc>) return std::numeric_limits<Acc>::infinity();
-    return std::numeric_limits<Acc>::max();
-  }
-  static ZOO_INLINE bool better(Acc b, Acc a) { return b < a; }
-  static ZOO_INLINE Acc combine(Acc a, Acc b) {
-    return ((b < a) | (b != b)) & (a == a) ? b : a;
-  }
-};
-
-template <class T>
-struct AnyOp {
-  using In = T;
-  using Acc = bool;
-  using Out = bool;
-  static constexpr bool kLaned = false, kSums = false;
-  static ZOO_INLINE Acc identity() { return false; }
-  static ZOO_INLINE Acc load(T x) { return static_cast<ComputeType<T>>(x) != 0; }
-  static ZOO_INLINE Acc combine(Acc a, Acc b) { return a | b; }
-};
-
-template <class T>
-struct AllOp : AnyOp<T> {
-  static ZOO_INLINE bool identity() { return true; }
-  static ZOO_INLINE bool combine(bool a, bool b) { return a & b; }
-};
 
 // ---- walking ------------------------------------------------------------------------------------
 

@@ -5,12 +5,12 @@
 #include "kernels/order.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "core/allocator.h"
 #include "core/parallel.h"
 #include "kernels/cpu/real_dtypes.h"
+#include "kernels/cpu/sort_key.h"
 
 namespace zoo {
 namespace {
@@ -19,45 +19,6 @@ constexpr int64_t kRadixLength = 4096;      // below it comparison is faster
 constexpr int64_t kParallelLength = 65536;  // elements a thread takes at least
 constexpr int64_t kFewKept = 64;            // that many are picked out one by one
 constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits;
-
-template <int kBytes>
-struct UnsignedOf;
-template <> struct UnsignedOf<1> { using type = uint8_t; };
-template <> struct UnsignedOf<2> { using type = uint16_t; };
-template <> struct UnsignedOf<4> { using type = uint32_t; };
-template <> struct UnsignedOf<8> { using type = uint64_t; };
-
-template <class T>
-struct KeyOf {
-  using U = typename UnsignedOf<sizeof(T)>::type;
-  static constexpr U kSign = static_cast<U>(U{1} << (sizeof(U) * 8 - 1));
-  static constexpr bool kFloat = std::is_floating_point_v<ComputeType<T>>;
-
-  // `joined_zeros`: -0 and 0 get one key.
-  static ZOO_INLINE U to(T value, bool joined_zeros) {
-    U bits = std::bit_cast<U>(value);
-    if constexpr (kFloat) {
-      const ComputeType<T> x = static_cast<ComputeType<T>>(value);
-      if (x != x) return static_cast<U>(~U{0});
-      if (joined_zeros && bits == kSign) bits = 0;
-      return static_cast<U>((bits & kSign) ? ~bits : bits | kSign);
-    } else if constexpr (std::is_signed_v<T>) {
-      return static_cast<U>(bits ^ kSign);
-    } else {
-      return bits;
-    }
-  }
-  static ZOO_INLINE T from(U key) {
-    if constexpr (kFloat) {
-      const U bits = (key & kSign) ? static_cast<U>(key ^ kSign) : static_cast<U>(~key);
-      return std::bit_cast<T>(bits);
-    } else if constexpr (std::is_signed_v<T>) {
-      return std::bit_cast<T>(static_cast<U>(key ^ kSign));
-    } else {
-      return std::bit_cast<T>(key);
-    }
-  }
-};
 
 // A key and where it came from. Comparing both makes any sort a stable one.
 struct Wide {

@@ -12,14 +12,18 @@ namespace {
 
 constexpr double kSpecialPi = 3.14159265358979323846;
 
-inline double log_gamma(double x) {
+ZOO_HOST_DEVICE inline double log_gamma(double x) {
+#if defined(__CUDA_ARCH__)
+  return ::lgamma(x);
+#else
   int sign = 0;
   return ::lgamma_r(x, &sign);  // std::lgamma writes a global variable
+#endif
 }
 
 // Reflection below 1/2, recurrence up to 10, then the asymptotic series (Abramowitz and Stegun,
 // 6.3.7, 6.3.5 and 6.3.18).
-inline double digamma_of(double x) {
+ZOO_HOST_DEVICE inline double digamma_of(double x) {
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
   if (x < 0.5) {
     if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
@@ -37,7 +41,7 @@ inline double digamma_of(double x) {
 
 // Hurwitz zeta(s, x) for s >= 2 by the Euler-Maclaurin formula (NIST DLMF 25.11.5): terms up to
 // x >= 12 one by one, the rest as an integral with corrections.
-inline double hurwitz_zeta(double s, double x) {
+ZOO_HOST_DEVICE inline double hurwitz_zeta(double s, double x) {
   if (x <= 0 && x == std::floor(x)) return std::numeric_limits<double>::infinity();
   if (x < -10000) return std::numeric_limits<double>::quiet_NaN();  // terms beyond counting
   double sum = 0;
@@ -59,7 +63,7 @@ inline double hurwitz_zeta(double s, double x) {
 }
 
 // The n-th derivative of digamma: (-1)^(n + 1) n! zeta(n + 1, x).
-inline double polygamma_of(double n, double x) {
+ZOO_HOST_DEVICE inline double polygamma_of(double n, double x) {
   if (n == 0) return digamma_of(x);
   if (n == 1 && x < 0.5 && x != std::floor(x)) {
     const double s = std::sin(kSpecialPi * (x - std::floor(x)));
@@ -71,7 +75,7 @@ inline double polygamma_of(double n, double x) {
 
 // A first guess (M. Giles, "Approximating the erfinv function", GPU Computing Gems, 2011), then
 // Halley's method on erf, or on erfc where 1 - x keeps the digits that matter.
-inline double erfinv_of(double x) {
+ZOO_HOST_DEVICE inline double erfinv_of(double x) {
   const double a = std::fabs(x);
   if (!(a < 1)) {
     return a == 1 ? std::copysign(std::numeric_limits<double>::infinity(), x)
@@ -102,7 +106,7 @@ inline double erfinv_of(double x) {
 
 // Modified Bessel functions of the first kind, order 0 and 1: the power series, whose terms are
 // all positive, and from 30 on the asymptotic one (Abramowitz and Stegun, 9.6.10 and 9.7.1).
-inline double bessel_i(int order, double x) {
+ZOO_HOST_DEVICE inline double bessel_i(int order, double x) {
   const double a = std::fabs(x);
   double value;
   if (a < 30) {
@@ -127,12 +131,12 @@ inline double bessel_i(int order, double x) {
   return order == 1 && x < 0 ? -value : value;
 }
 
-inline double sinc_of(double x) {
+ZOO_HOST_DEVICE inline double sinc_of(double x) {
   if (x == 0) return 1;
   return std::sin(kSpecialPi * x) / (kSpecialPi * x);
 }
 // Its derivative: a series near 0, where the two terms of the closed form cancel.
-inline double sinc_slope_of(double x) {
+ZOO_HOST_DEVICE inline double sinc_slope_of(double x) {
   const double t = kSpecialPi * x;
   if (std::fabs(t) < 0.05) {
     const double q = t * t;
@@ -143,7 +147,7 @@ inline double sinc_slope_of(double x) {
 
 #define ZOO_SPECIAL(name, expression)                                  \
   template <class T>                                                   \
-  inline Num<T> name(Num<T> a) {                                       \
+  ZOO_HOST_DEVICE inline Num<T> name(Num<T> a) {                       \
     const double x = static_cast<double>(a.v);                         \
     return {static_cast<T>(expression)};                               \
   }
@@ -159,13 +163,13 @@ ZOO_SPECIAL(sinc_slope, sinc_slope_of(x))
 #undef ZOO_SPECIAL
 
 template <class T>
-inline Num<T> polygamma(Num<T> a, double n) {
+ZOO_HOST_DEVICE inline Num<T> polygamma(Num<T> a, double n) {
   return {static_cast<T>(polygamma_of(n, static_cast<double>(a.v)))};
 }
 
 // Over plain integers: they stand in bitwise rows.
 template <class T>
-inline T greatest_divisor(T a, T b) {
+ZOO_HOST_DEVICE inline T greatest_divisor(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
     return a || b;
   } else {
@@ -181,7 +185,7 @@ inline T greatest_divisor(T a, T b) {
   }
 }
 template <class T>
-inline T least_multiple(T a, T b) {
+ZOO_HOST_DEVICE inline T least_multiple(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
     return a && b;
   } else {

@@ -163,9 +163,10 @@ void winograd_forward(const WinogradShape& s, const float* x, const float* weigh
   const bool apart = fit >= 4 * kTileRows && total >= 4 * fit;
   const int64_t most = smaller(total, larger(256, (int64_t{24} << 20) / per_tile));
   const Layout layout(s, apart ? smaller(fit, kBlockRows) : most);
-  Scratch window_space(static_cast<size_t>(kPoints * layout.window_point) * sizeof(float));
-  float* const windows = window_space.as<float>();
-  transform_windows(s, layout, weight, windows);
+  const size_t window_bytes = static_cast<size_t>(kPoints * layout.window_point) * sizeof(float);
+  Scratch window_space(s.windows != nullptr ? 0 : window_bytes);
+  if (s.windows == nullptr) transform_windows(s, layout, weight, window_space.as<float>());
+  const float* const windows = s.windows != nullptr ? s.windows : window_space.as<float>();
 
   const auto group = [&](int64_t tile, float* inputs, float* outputs) {
     const int64_t tiles = smaller(layout.tiles, total - tile);
@@ -196,8 +197,15 @@ void winograd_forward(const WinogradShape& s, const float* x, const float* weigh
   });
 }
 
+int64_t winograd_windows(const WinogradShape& s, const float* weight, float* windows) {
+  const Layout layout(s, 1);
+  if (windows != nullptr) transform_windows(s, layout, weight, windows);
+  return kPoints * layout.window_point;
+}
+
 }  // namespace
 
 ZOO_REGISTER_CPU(winograd_forward_kernel, &winograd_forward);
+ZOO_REGISTER_CPU(winograd_windows_kernel, &winograd_windows);
 
 }  // namespace zoo

@@ -17,6 +17,7 @@ struct WinogradShape {
   int64_t k, oh, ow;
   int64_t pad_h, pad_w;
   int64_t row, column, depth, result;
+  const float* windows = nullptr;  // what winograd_windows_kernel made of the weight
 };
 
 struct Conv2dEpilogue;
@@ -24,6 +25,9 @@ struct Conv2dEpilogue;
 extern Kernel<void(const WinogradShape&, const float* x, const float* weight,
                    const Conv2dEpilogue&, float* y)>
     winograd_forward_kernel;
+// The number of floats of the transformed windows; writes them unless `windows` is null.
+extern Kernel<int64_t(const WinogradShape&, const float* weight, float* windows)>
+    winograd_windows_kernel;
 extern Kernel<void(const WinogradShape&, const float* x, const float* grad_y, float* grad_weight)>
     winograd_grad_weight_kernel;
 

@@ -1,0 +1,194 @@
+// Batch normalisation over rows x channels (NHWC). Sums are partial in T, over few rows of one
+// thread, and then in double.
+#include "kernels/norm.h"
+
+#include <vector>
+
+#include "kernels/cuda/columns.h"
+#include "kernels/cuda/staging.h"
+#include "kernels/cuda/team.h"
+
+namespace zoo {
+namespace {
+
+// Distances are taken from the first row: the squares then lose nothing to a large mean.
+template <class T>
+struct StatsTerms {
+  const T* x;
+  int64_t width;
+
+  __device__ void operator()(int64_t row, int64_t column, T& sum, T& squares) const {
+    const T d = x[row * width + column] - x[column];
+    sum += d;
+    squares += d * d;
+  }
+};
+
+template <class T>
+__global__ void finish_stats(RowShape s, const T* x, double* sums) {
+  const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (c >= s.width) return;
+  const double n = static_cast<double>(s.rows);
+  const double mean = sums[c] / n;
+  const double variance = sums[s.width + c] / n - mean * mean;
+  sums[c] = mean + static_cast<double>(x[c]);
+  sums[s.width + c] = variance < 0 ? 0 : variance;  // NaN stays
+}
+
+void column_stats(DType dtype, RowShape s, const void* x, double* mean, double* variance) {
+  if (s.rows == 0 || s.width == 0) return;
+  std::vector<double> both(static_cast<size_t>(2 * s.width));
+  const cuda::Output<double> sums(both.data(), 2 * s.width);
+  cuda::with_real(dtype, [&](auto t) {
+    using T = decltype(t);
+    const T* from = static_cast<const T*>(x);
+    cuda::sum_columns<T>(s, StatsTerms<T>{from, s.width}, sums.data(), sums.data() + s.width);
+    ZOO_LAUNCH((finish_stats<T>), dim3(cuda::parts_of(s.width, 128)), dim3(128), 0, s, from,
+               sums.data());
+  });
+  sums.finish();
+  std::copy(both.begin(), both.begin() + s.width, mean);
+  std::copy(both.begin() + s.width, both.end(), variance);
+}
+
+template <class T, bool kResidual, bool kRelu>
+struct Affine {
+  const T *x, *scale, *shift, *residual;
+  T* y;
+  int64_t width;
+
+  __device__ void operator()(int64_t row, int64_t column) const {
+    const int64_t at = row * width + column;
+    T v = x[at] * scale[column] + shift[column];
+    if constexpr (kResidual) v += residual[at];
+    if constexpr (kRelu) v = v < T(0) ? T(0) : v;
+    y[at] = v;
+  }
+};
+
+template <class T, bool kResidual, bool kRelu>
+void affine(RowShape s, const ColumnAffine& a) {
+  cuda::for_each_element(
+      s, Affine<T, kResidual, kRelu>{static_cast<const T*>(a.x), static_cast<const T*>(a.scale),
+                                     static_cast<const T*>(a.shift),
+                                     static_cast<const T*>(a.residual), static_cast<T*>(a.y),
+                                     s.width});
+}
+
+void column_affine(DType dtype, RowShape s, const ColumnAffine& a) {
+  cuda::with_real(dtype, [&](auto t) {
+    using T = decltype(t);
+    if (a.residual != nullptr) {
+      a.relu ? affine<T, true, true>(s, a) : affine<T, true, false>(s, a);
+    } else {
+      a.relu ? affine<T, false, true>(s, a) : affine<T, false, false>(s, a);
+    }
+  });
+}
+
+// The gradient behind the ReLU.
+template <class T, ReluMask kMask>
+struct Masked {
+  const T *grad, *x, *mean, *y, *scale, *shift;
+  int64_t width;
+
+  Masked(const ColumnGrad& a, int64_t columns)
+      : grad(static_cast<const T*>(a.grad)),
+        x(static_cast<const T*>(a.x)),
+        mean(static_cast<const T*>(a.mean)),
+        y(static_cast<const T*>(a.y)),
+        scale(static_cast<const T*>(a.scale)),
+        shift(static_cast<const T*>(a.shift)),
+        width(columns) {}
+
+  __device__ T at(int64_t row, int64_t column) const {
+    const int64_t i = row * width + column;
+    if constexpr (kMask == ReluMask::kOutput) {
+      return y[i] > T(0) ? grad[i] : T(0);
+    } else if constexpr (kMask == ReluMask::kRecomputed) {
+      return x[i] * scale[column] + shift[column] > T(0) ? grad[i] : T(0);
+    } else {
+      return grad[i];
+    }
+  }
+};
+
+template <class T, ReluMask kMask>
+struct GradTerms {
+  Masked<T, kMask> masked;
+  T* kept;  // or null
+
+  __device__ void operator()(int64_t row, int64_t column, T& sum, T& sum_x) const {
+    const int64_t i = row * masked.width + column;
+    const T g = masked.at(row, column);
+    if (kept != nullptr) kept[i] = g;
+    sum += g;
+    sum_x += g * (masked.x[i] - masked.mean[column]);
+  }
+};
+
+template <class T, ReluMask kMask>
+struct GradInput {
+  Masked<T, kMask> masked;
+  const T *a, *b, *c;  // b and c may be null
+  T* grad_x;
+
+  __device__ void operator()(int64_t row, int64_t column) const {
+    const int64_t i = row * masked.width + column;
+    T v = masked.at(row, column) * a[column];
+    if (b != nullptr) v += b[column] * (masked.x[i] - masked.mean[column]) + c[column];
+    grad_x[i] = v;
+  }
+};
+
+template <class F>
+void with_mask(ReluMask mask, F&& body) {
+  switch (mask) {
+    case ReluMask::kNone: return body(std::integral_constant<ReluMask, ReluMask::kNone>{});
+    case ReluMask::kOutput: return body(std::integral_constant<ReluMask, ReluMask::kOutput>{});
+    case ReluMask::kRecomputed:
+      return body(std::integral_constant<ReluMask, ReluMask::kRecomputed>{});
+  }
+}
+
+void column_grad_sums(DType dtype, RowShape s, const ColumnGrad& a, double* sum, double* sum_x,
+                      void* masked) {
+  if (s.width == 0) return;
+  std::vector<double> both(static_cast<size_t>(2 * s.width));
+  const cuda::Output<double> sums(both.data(), 2 * s.width);
+  cuda::with_real(dtype, [&](auto t) {
+    using T = decltype(t);
+    with_mask(a.mask, [&](auto mask) {
+      constexpr ReluMask kMask = decltype(mask)::value;
+      cuda::sum_columns<T>(
+          s, GradTerms<T, kMask>{Masked<T, kMask>(a, s.width), static_cast<T*>(masked)},
+          sums.data(), sums.data() + s.width);
+    });
+  });
+  sums.finish();
+  std::copy(both.begin(), both.begin() + s.width, sum);
+  std::copy(both.begin() + s.width, both.end(), sum_x);
+}
+
+void column_grad_input(DType dtype, RowShape s, const ColumnGrad& g, const void* a, const void* b,
+                       const void* c, void* grad_x) {
+  cuda::with_real(dtype, [&](auto t) {
+    using T = decltype(t);
+    with_mask(g.mask, [&](auto mask) {
+      constexpr ReluMask kMask = decltype(mask)::value;
+      cuda::for_each_element(
+          s, GradInput<T, kMask>{Masked<T, kMask>(g, s.width), static_cast<const T*>(a),
+                                 static_cast<const T*>(b), static_cast<const T*>(c),
+                                 static_cast<T*>(grad_x)});
+    });
+  });
+}
+
+}  // namespace
+
+ZOO_REGISTER_CUDA(column_stats_kernel, &column_stats);
+ZOO_REGISTER_CUDA(column_affine_kernel, &column_affine);
+ZOO_REGISTER_CUDA(column_grad_sums_kernel, &column_grad_sums);
+ZOO_REGISTER_CUDA(column_grad_input_kernel, &column_grad_input);
+
+}  // namespace zoo

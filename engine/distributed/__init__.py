@@ -1,0 +1,225 @@
+"""Several processes that train together: collective operations on tensors, over MPI.
+
+`mpiexec -n 2 python train.py`, or srun, or `zoo ... --nproc 2` starts the same program as often as
+there shall be ranks; each calls `init`, and then all call the same operations in the same order:
+
+>>> from engine import distributed                                        # doctest: +SKIP
+>>> distributed.init(timeout=60)                                          # doctest: +SKIP
+>>> loss_of_all = distributed.all_reduce(loss.detach(), "mean")           # doctest: +SKIP
+
+Tensors are changed where they lie; nothing of it is recorded for gradients. An exception that no
+rank catches ends all ranks. Needs mpi4py and an MPI library: pip install 'zoo[mpi]'. Tensors on a
+GPU go by NCCL.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from engine._C import Tensor, set_num_threads
+from engine.distributed.errors import DistributedError, RankLost, RankTimeout
+from engine.distributed.group import DEFAULT_TIMEOUT, Group, Work
+from engine.distributed.mpi import launched
+
+__all__ = [
+    "DEFAULT_TIMEOUT",
+    "DistributedError",
+    "Group",
+    "RankLost",
+    "RankTimeout",
+    "Work",
+    "all_gather",
+    "all_reduce",
+    "barrier",
+    "broadcast",
+    "default_group",
+    "end",
+    "init",
+    "is_initialized",
+    "launched",
+    "local_rank",
+    "rank",
+    "reduce_scatter",
+    "threads_of_a_rank",
+    "world_size",
+]
+
+GRACE_SECONDS = 2.0  # that a rank which fails gives the others to fail as well
+_EXIT_FAILURE = 1
+
+_group: Group | None = None
+
+
+def init(timeout: float = DEFAULT_TIMEOUT) -> Group:
+    """Join the ranks that were started together, and share the processors of each machine out
+    among its ranks (`threads_of_a_rank`), unless ZOO_NUM_THREADS is set. Done twice it returns the
+    same group, with the new time-out.
+
+    Args:
+        timeout: seconds that an operation waits for other ranks.
+
+    Raises:
+        DistributedError: mpi4py or the MPI library is missing, or cannot be used.
+
+    >>> init().size      # doctest: +SKIP
+    2
+    """
+    global _group
+    if _group is None:
+        from engine.distributed.mpi import MpiTransport
+
+        _group = Group(MpiTransport.start(), timeout)
+        if "ZOO_NUM_THREADS" not in os.environ:
+            set_num_threads(threads_of_a_rank(_group))
+        sys.excepthook = _end_all
+    _group.timeout = timeout
+    return _group
+
+
+def is_initialized() -> bool:
+    """Whether `init` was called.
+
+    >>> is_initialized()
+    False
+    """
+    return _group is not None
+
+
+def default_group() -> Group:
+    """The group that the functions of this module use.
+
+    Raises:
+        DistributedError: `init` was not called.
+    """
+    if _group is None:
+        raise DistributedError(
+            "engine.distributed is not in use; call engine.distributed.init() in a program that "
+            "mpiexec or srun started"
+        )
+    return _group
+
+
+def rank() -> int:
+    """This process's number, from 0; 0 before `init`.
+
+    >>> rank()
+    0
+    """
+    return 0 if _group is None else _group.rank
+
+
+def world_size() -> int:
+    """How many ranks there are; 1 before `init`.
+
+    >>> world_size()
+    1
+    """
+    return 1 if _group is None else _group.size
+
+
+def local_rank() -> int:
+    """This process's number among the ranks of its machine, from 0: that of its GPU.
+
+    >>> local_rank()
+    0
+    """
+    return 0 if _group is None else _group.local_rank
+
+
+def all_reduce(
+    tensor: Tensor,
+    operation: str = "sum",
+    *,
+    timeout: float | None = None,
+    label: str = "",
+    background: bool = False,
+) -> Any:
+    """See `Group.all_reduce`."""
+    return default_group().all_reduce(
+        tensor, operation, timeout=timeout, label=label, background=background
+    )
+
+
+def all_gather(tensor: Tensor, *, timeout: float | None = None, label: str = "") -> Tensor:
+    """See `Group.all_gather`."""
+    return default_group().all_gather(tensor, timeout=timeout, label=label)
+
+
+def reduce_scatter(
+    tensor: Tensor, operation: str = "sum", *, timeout: float | None = None, label: str = ""
+) -> Tensor:
+    """See `Group.reduce_scatter`."""
+    return default_group().reduce_scatter(tensor, operation, timeout=timeout, label=label)
+
+
+def broadcast(
+    tensor: Tensor, root: int = 0, *, timeout: float | None = None, label: str = ""
+) -> Tensor:
+    """See `Group.broadcast`."""
+    return default_group().broadcast(tensor, root, timeout=timeout, label=label)
+
+
+def barrier(*, timeout: float | None = None) -> None:
+    """See `Group.barrier`."""
+    default_group().barrier(timeout=timeout)
+
+
+def threads_of_a_rank(group: Group) -> int:
+    """Processors of this machine over its ranks, at least 1; or those that the scheduler gave to
+    this rank alone.
+
+    >>> threads_of_a_rank(group)      # doctest: +SKIP
+    4
+    """
+    everywhere = os.cpu_count() or 1
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else everywhere
+    if own * group.local_size <= everywhere:
+        return own
+    return max(own // group.local_size, 1)
+
+
+def end(code: int, speak: Callable[[bool], None] | None = None) -> int:
+    """Bring this rank to its end: together with the others where all come to theirs, otherwise by
+    ending them too. To be called last, by every rank, however its work went.
+
+    Where several ranks fail the one with the lowest number speaks for all; one that fails alone,
+    while the others wait for it, speaks and takes all of them with it.
+
+    Args:
+        code: this rank's exit code; 0 if all went well.
+        speak: called where it falls to this rank to say why it failed, with whether all failed,
+            as they do together where nothing is wrong with this one.
+
+    Returns:
+        The exit code to leave with. Does not return where the others have to be ended.
+
+    >>> sys.exit(end(0))      # doctest: +SKIP
+    """
+    group = default_group()
+    try:
+        codes = group.leave(code, GRACE_SECONDS if code else float("inf"))
+    except DistributedError:
+        codes = None
+    if codes is not None:
+        failed = [number for number, other in enumerate(codes) if other]
+        if failed and failed[0] == group.rank and speak is not None:
+            speak(len(failed) == group.size)
+        return codes[failed[0]] if failed else 0
+    if speak is not None:
+        speak(False)
+    group.abort(code or _EXIT_FAILURE)
+    return code
+
+
+def _end_all(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """What happens to an exception that nobody caught."""
+
+    def speak(all_failed: bool) -> None:
+        who = "all ranks" if all_failed else f"rank {rank()} of {world_size()}"
+        print(f"{who}:", file=sys.stderr)
+        sys.__excepthook__(kind, error, trace)
+
+    end(_EXIT_FAILURE, speak)
