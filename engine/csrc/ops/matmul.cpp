@@ -4,6 +4,7 @@
 #include "autograd/node.h"
 #include "kernels/gemm.h"
 #include "ops/complex.h"
+#include "ops/fused.h"
 #include "ops/ops.h"
 
 namespace zoo {

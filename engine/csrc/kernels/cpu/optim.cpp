@@ -1,8 +1,7 @@
 // Optimizer steps: every array is read and written once.
 #include "kernels/optim.h"
 
-#include <vector>
-
+#include "core/allocator.h"
 #include "core/parallel.h"
 #include "kernels/cpu/row_vector.h"
 
@@ -69,26 +68,28 @@ void adam(const AdamRule& rule, T* __restrict param, const T* __restrict grad, T
 
 constexpr int64_t kBlock = 16384;
 
-// Calls body(piece of at most kBlock elements, its number) for every block of all pieces.
-template <class T, class F>
-void for_blocks(const OptimPiece* pieces, int64_t count, F&& body) {
-  std::vector<OptimPiece> blocks;
-  for (const OptimPiece* p = pieces; p < pieces + count; ++p) {
-    for (int64_t b = 0; b < p->n; b += kBlock) {
-      const auto behind = [&](void* data) { return data ? static_cast<T*>(data) + b : nullptr; };
-      blocks.push_back({behind(p->param), behind(const_cast<void*>(p->grad)), behind(p->mean),
-                        behind(p->square), p->n - b < kBlock ? p->n - b : kBlock});
-    }
-  }
-  parallel_for(0, static_cast<int64_t>(blocks.size()), 2, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(blocks[i], i);
-  });
-}
-
 int64_t blocks_of(const OptimPiece* pieces, int64_t count) {
   int64_t blocks = 0;
   for (int64_t i = 0; i < count; ++i) blocks += (pieces[i].n + kBlock - 1) / kBlock;
   return blocks;
+}
+
+// Calls body(piece of at most kBlock elements, its number) for every block of all pieces.
+template <class T, class F>
+void for_blocks(const OptimPiece* pieces, int64_t count, F&& body) {
+  Scratch space(static_cast<size_t>(blocks_of(pieces, count)) * sizeof(OptimPiece));
+  OptimPiece* const blocks = space.as<OptimPiece>();
+  int64_t made = 0;
+  for (const OptimPiece* p = pieces; p < pieces + count; ++p) {
+    for (int64_t b = 0; b < p->n; b += kBlock) {
+      const auto behind = [&](void* data) { return data ? static_cast<T*>(data) + b : nullptr; };
+      blocks[made++] = {behind(p->param), behind(const_cast<void*>(p->grad)), behind(p->mean),
+                        behind(p->square), p->n - b < kBlock ? p->n - b : kBlock};
+    }
+  }
+  parallel_for(0, made, 2, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) body(blocks[i], i);
+  });
 }
 
 void sgd_cpu(DType dtype, const SgdRule& rule, const OptimPiece* pieces, int64_t count) {
@@ -131,14 +132,16 @@ double squares_of(const T* from, int64_t n) {
 }
 
 double sum_squares(DType dtype, const OptimPiece* pieces, int64_t count) {
-  std::vector<double> partial(static_cast<size_t>(blocks_of(pieces, count)));
+  const int64_t blocks = blocks_of(pieces, count);
+  Scratch space(static_cast<size_t>(blocks) * sizeof(double));
+  double* const partial = space.as<double>();
   visit_floating(dtype, [&]<class T>() {
     for_blocks<T>(pieces, count, [&](const OptimPiece& b, int64_t i) {
-      partial[static_cast<size_t>(i)] = squares_of(static_cast<const T*>(b.param), b.n);
+      partial[i] = squares_of(static_cast<const T*>(b.param), b.n);
     });
   });
   double total = 0;
-  for (double v : partial) total += v;
+  for (int64_t i = 0; i < blocks; ++i) total += partial[i];
   return total;
 }
 
