@@ -54,7 +54,7 @@ class dtype:
         """
 class Device:
     """
-    Where a tensor's elements live. It equals its name.
+    Where a tensor's elements live: 'cpu', 'cuda' (the first GPU) or 'cuda:1'. It equals its name. Raises NotImplementedError where no GPU can be used, ValueError for one that is not there.
 
     >>> engine.zeros(2).device == 'cpu'
     True
@@ -125,7 +125,7 @@ class Tensor:
         """
     def __dlpack_device__(self) -> tuple[int, int]:
         """
-        DLPack's pair of numbers for the device: (1, 0), the CPU.
+        DLPack's pair of numbers for the device: (1, 0), the CPU, or (2, index), a GPU.
         """
     def __eq__(self, arg0: typing.Any) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> float: ...
@@ -1248,16 +1248,17 @@ class Tensor:
         """
     def to(self, target: typing.Any) -> Tensor:
         """
-        The tensor with another dtype, or on another device.
+        The tensor with another dtype, or on another device: 'cpu', 'cuda', 'cuda:1'. The tensor itself where it is so already. Differentiable. Raises NotImplementedError where no GPU can be used.
 
         >>> engine.zeros(2).to(engine.float64).dtype
         float64
         """
     def to_device(self, device: Device | str, *, stream: typing.Any = None) -> Tensor:
         """
-        This tensor on a device; 'cpu' is the only one of this build.
+        This tensor on a device: 'cpu', 'cuda' or 'cuda:1'.
 
-            Raises NotImplementedError for another device, ValueError for a stream: the CPU has none.
+            Raises NotImplementedError where no GPU can be used, ValueError for a stream: everything goes
+            to the one stream that a device has here, in order.
 
             >>> engine.zeros(2).to_device("cpu").shape
             (2,)
@@ -1316,7 +1317,7 @@ class Tensor:
     @property
     def device(self) -> Device:
         """
-        Where the elements live; it equals its name, 'cpu'.
+        Where the elements live; it equals its name, such as 'cpu' or 'cuda:0'.
 
         >>> engine.zeros(2).device == 'cpu'
         True
@@ -1546,6 +1547,14 @@ def _apply_function(function: typing.Any, *args) -> typing.Any:
     Runs function.forward and records function.backward.
     """
 def _attention(arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: Tensor | None, arg4: float, arg5: builtins.bool) -> Tensor: ...
+def _backend_absence() -> str:
+    """
+    Why no library of kernels for GPUs is loaded; empty if one is.
+    """
+def _backend_info() -> typing.Any:
+    """
+    Name, versions (13000 is 13.0) and devices of the library for GPUs, or None.
+    """
 def _bincount(arg0: Tensor, arg1: int) -> Tensor:
     """
     How often each integer from 0 on occurs.
@@ -1555,13 +1564,33 @@ def _conv2d_norm(x: Tensor, weight: Tensor, bias: Tensor | None, stride: tuple[i
     """
     conv2d, then batch_norm with the running statistics: in one pass where no gradient is wanted.
     """
+def _default_device() -> Device:
+    """
+    Where this thread's new tensors go.
+    """
 def _dequantize(arg0: Tensor, arg1: Tensor | None) -> Tensor: ...
+def _device_info(index: int) -> dict:
+    """
+    Name, memory in bytes, compute capability and multiprocessors of a GPU.
+    """
 def _fold(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: tuple[int, int]) -> Tensor: ...
 def _given_away(t: Tensor) -> None:
     """
     Promises that t's memory, which came from outside, is written to through tensors only.
     """
+def _kernel_tables() -> list:
+    """
+    (variable, name, has a CPU kernel, has a GPU kernel) of every kernel table.
+    """
 def _linear_cross_entropy(arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: int, arg4: str, arg5: float) -> Tensor: ...
+def _load_backend(path: str) -> None:
+    """
+    Opens a library of kernels for GPUs; a process can have one.
+    """
+def _load_backend_if_possible(path: str) -> None:
+    """
+    The same if the file is there and the machine has a driver; no error otherwise.
+    """
 def _max_pool2d_with_indices(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: tuple[int, int], arg5: builtins.bool) -> tuple[Tensor, Tensor]: ...
 def _quantized_linear(arg0: Tensor, arg1: Tensor, arg2: Tensor | None, arg3: Tensor | None) -> Tensor: ...
 def _run_backward(outputs: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor], grad_outputs: collections.abc.Sequence[Tensor | None] | None, retain_graph: builtins.bool, create_graph: builtins.bool) -> list[Tensor | None]:
@@ -1577,6 +1606,10 @@ def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple:
     """
     Sets what is watched; returns what was.
     """
+def _set_default_device(device: typing.Any) -> None:
+    """
+    Where this thread's new tensors go from here on.
+    """
 def _set_package_dir(path: str) -> None:
     """
     Files below this folder are the engine's own: messages skip them.
@@ -1590,6 +1623,10 @@ def _sort_with_indices(arg0: Tensor, arg1: int, arg2: builtins.bool) -> tuple:
     The elements in order along an axis, and the positions they had.
     """
 def _sum_pool2d(arg0: Tensor, arg1: tuple[int, int], arg2: tuple[int, int], arg3: tuple[int, int], arg4: builtins.bool, arg5: int) -> Tensor: ...
+def _synchronize(device: typing.Any = None) -> None:
+    """
+    Waits for all work that was given to the device.
+    """
 def _tensor_over(bytes: numpy.ndarray, dtype: DType, shape: collections.abc.Sequence[int], strides: collections.abc.Sequence[int], offset: int) -> Tensor:
     """
     A tensor over the bytes of a numpy array.
@@ -2109,9 +2146,9 @@ def empty(shape: int | collections.abc.Sequence[int], *, dtype: DType | None = N
     """
     A tensor whose elements are whatever the memory held.
     """
-def empty_cache() -> None:
+def empty_cache(device: typing.Any = None) -> None:
     """
-    Gives memory that is kept for reuse back to the system.
+    Gives memory that is kept for reuse back to the system, or to the GPU that is named.
 
     >>> engine.empty_cache()
     """
@@ -2806,9 +2843,9 @@ def mean(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, kee
     >>> engine.mean(engine.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
     [2.0, 3.0]
     """
-def memory_stats() -> dict:
+def memory_stats(device: typing.Any = None) -> dict:
     """
-    What the allocator holds: bytes in use, bytes reserved, their peaks, and how many requests the cache served.
+    What the allocator of a device, the CPU if none is named, holds: bytes in use, bytes reserved, their peaks, and how many requests the cache served.
 
     >>> engine.memory_stats()['allocated_bytes'] >= 0
     True
@@ -2960,7 +2997,7 @@ def promote_types(a: DType, b: DType) -> DType:
     >>> engine.promote_types(engine.int8, engine.uint8)
     int16
     """
-def rand(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
+def rand(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None, device: typing.Any = None) -> Tensor:
     """
     Uniform random numbers in [0, 1), float32 unless told otherwise.
 
@@ -2969,7 +3006,7 @@ def rand(shape: int | collections.abc.Sequence[int], dtype: DType | None = None,
     >>> engine.rand((2, 3)).shape
     (2, 3)
     """
-def randint(low: int, high: int, shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
+def randint(low: int, high: int, shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None, device: typing.Any = None) -> Tensor:
     """
     Uniform random integers from low up to, not including, high; int64 unless told otherwise.
 
@@ -2978,7 +3015,7 @@ def randint(low: int, high: int, shape: int | collections.abc.Sequence[int], dty
     >>> engine.randint(0, 10, (2, 3)).dtype
     int64
     """
-def randn(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Tensor:
+def randn(shape: int | collections.abc.Sequence[int], dtype: DType | None = None, generator: Generator | None = None, device: typing.Any = None) -> Tensor:
     """
     Normal random numbers of mean 0 and deviation 1, float32 unless told otherwise.
 
@@ -3049,7 +3086,7 @@ def remainder(x1: typing.Any, x2: typing.Any) -> Tensor:
     >>> engine.remainder(engine.asarray([1, 2]), 2).shape
     (2,)
     """
-def reset_peak_memory_stats() -> None:
+def reset_peak_memory_stats(device: typing.Any = None) -> None:
     """
     Peaks start again from what is in use now.
 

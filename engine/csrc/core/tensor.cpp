@@ -115,10 +115,9 @@ Device common_device(const char* op, std::initializer_list<const Tensor*> operan
   }
   const Device device = decides->device();
   for (const Tensor* t : operands) {
-    check(!t->defined() || t->device() == device || is_host_number(*t), op,
-          ": operands are on devices '", device_text((*operands.begin())->device()), "' and '",
-          device_text(t->device() == (*operands.begin())->device() ? device : t->device()),
-          "'; move one with .to(device)");
+    if (!t->defined() || t->device() == device || is_host_number(*t)) continue;
+    throw ValueError(concat_text(op, ": operands are on devices '", device_text(device), "' and '",
+                                 device_text(t->device()), "'; move one with .to(device)"));
   }
   return device;
 }
