@@ -4,6 +4,8 @@
 #
 #   tests/sanitize.sh asan [PYTEST ARGUMENTS...]   addresses and undefined behaviour (GCC or Clang)
 #   tests/sanitize.sh tsan [PYTEST ARGUMENTS...]   data races
+#   tests/sanitize.sh core [SECONDS]               both, of the allocator, the thread pool and
+#                                                  reference counts alone: a minute with building
 #
 # It needs what `pip install -e '.[test]'` installs, cmake and ninja. The build stays in
 # build/sanitize-KIND, so that the next run compiles only what changed; ZOO_SANITIZE_BUILD names
@@ -11,13 +13,30 @@
 # whether anything was found; each report is printed, and stays in BUILD/reports.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-kind=${1:?expected asan or tsan}
+kind=${1:?expected asan, tsan or core}
 shift
 python=${PYTHON:-python3}
 case $kind in
   asan) sanitizers=address,undefined ;;
   tsan) sanitizers=thread ;;
-  *) echo "expected asan or tsan, not $kind" >&2; exit 2 ;;
+  core)
+    build=$(mktemp -d)
+    trap 'rm -rf "$build"' EXIT
+    for sanitizers in address,undefined thread; do
+      "${CXX:-c++}" -std=gnu++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=$sanitizers \
+        -fno-sanitize-recover=all -I"$root/engine/csrc" -pthread -o "$build/stress" \
+        "$root"/tests/engine/core_stress.cpp "$root"/engine/csrc/core/{allocator,segments,parallel}.cpp
+      for allocator in pool system; do
+        echo "core, $sanitizers, allocator: $allocator"
+        if [ $sanitizers = thread ]; then run="setarch -R"; else run=; fi
+        ASAN_OPTIONS=allocator_may_return_null=1 ZOO_ALLOCATOR=$allocator \
+          $run "$build/stress" "${1:-2}"
+      done
+    done
+    echo "sanitize.sh: core found nothing"
+    exit 0
+    ;;
+  *) echo "expected asan, tsan or core, not $kind" >&2; exit 2 ;;
 esac
 build=${ZOO_SANITIZE_BUILD:-$root/build/sanitize-$kind}
 

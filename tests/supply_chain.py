@@ -27,26 +27,31 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).resolve().parents[1]
 # Folders at the top of a wheel, beside its own *.dist-info.
 ROOMS = {"cli", "engine", "hub", "zoo"}
 SUFFIXES = {".py", ".pyi", ".typed", ".md", ".safetensors", ".npz", ".bz2", ".txt", ".css", ".js",
-            ".h"}  # fmt: skip
+            ".json", ".html", ".svg", ".h"}  # fmt: skip
 MODULE = re.compile(r"engine/_C\.[\w-]+\.(so|pyd)")
 
 
-def libraries(name: str = "zoo") -> dict[str, Distribution]:
-    """The installed distributions that `name` needs, by name, without extras."""
+def libraries() -> dict[str, Distribution]:
+    """The installed distributions that zoo needs, by name, without extras."""
     from packaging.requirements import Requirement
 
     found: dict[str, Distribution] = {}
-    waiting = [line for line in distribution(name).requires or ()]
+    waiting = list(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
     while waiting:
         requirement = Requirement(waiting.pop())
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         key = re.sub(r"[-_.]+", "-", requirement.name).lower()
-        if key in found or key == name:
+        if key in found:
             continue
         try:
             found[key] = distribution(requirement.name)
@@ -72,7 +77,7 @@ def data_files() -> Iterator[tuple[str, bytes, str]]:
     for path in sorted(folder.iterdir()):
         if path.suffix not in (".py", ".md") and path.is_file():
             name = path.relative_to(ROOT).as_posix()
-            yield name, path.read_bytes(), licences[name]
+            yield name, path.read_bytes(), licences.get(name, "MIT")  # ours
 
 
 def _licence(of: Distribution) -> list[dict[str, Any]]:
