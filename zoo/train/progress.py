@@ -33,7 +33,11 @@ class Best:
     def beats(self, other: Best | None) -> bool:
         """Whether these weights should be kept in place of `other`'s, or of none. Weights that make
         a loss that is not finite are never kept: what they get right is chance."""
-        return all(map(math.isfinite, self.order)) and (other is None or self.order < other.order)
+        if not all(map(math.isfinite, self.order)):
+            return False
+        return other is None or self.order < [
+            value if math.isfinite(value) else math.inf for value in other.order
+        ]
 
 
 @dataclass
