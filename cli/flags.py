@@ -31,6 +31,37 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         )
 
 
+def add_run_switches(parser: argparse.ArgumentParser, recipes: str, data: str) -> None:
+    """What every command that trains takes, besides settings.
+
+    Args:
+        recipes: names of recipes, for the help.
+        data: what --data is called there.
+    """
+    parser.add_argument(
+        "--recipe",
+        metavar="RECIPE",
+        help=f"{recipes}, a .toml file, or auto: chosen from the data (default: auto); other flags "
+        "win over it",
+    )
+    parser.add_argument(
+        "--print-recipe",
+        action="store_true",
+        help="print the recipe as a .toml file, with what other flags set, and stop",
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help=f"say what is in {data}, how long it will take and how much memory; then stop",
+    )
+    parser.add_argument(
+        "--tensorboard",
+        action="store_true",
+        help="log to OUT/tensorboard as well; needs: pip install 'zoo[tensorboard]'",
+    )
+    parser.add_argument("--no-report", action="store_true", help="leave out report.html at the end")
+
+
 def given_settings(args: argparse.Namespace) -> dict[str, Any]:
     """The settings whose flags were typed, by field name."""
     return {f.name: getattr(args, f.name) for f in fields(TrainConfig) if hasattr(args, f.name)}

@@ -53,6 +53,12 @@ def add_nproc(parser: argparse.ArgumentParser) -> None:
         "pip install 'zoo[mpi]'. For several machines start the same command, without --nproc, "
         "with mpiexec or srun",
     )
+    parser.add_argument(
+        "--hostfile",
+        metavar="FILE",
+        help="start the processes of --nproc on these machines, one HOST or HOST:PROCESSES a line, "
+        "which mpiexec reaches by ssh",
+    )
 
 
 def on_ranks(args: argparse.Namespace, work: Callable[[], int], refused: Sequence[str] = ()) -> int:
@@ -75,7 +81,12 @@ def on_ranks(args: argparse.Namespace, work: Callable[[], int], refused: Sequenc
             "srun started several processes that do not know of each other; start them with "
             "--mpi=pmi2 or --mpi=pmix (srun --mpi=list shows what there is)"
         )
-    if not started and (args.nproc or 1) == 1:
+    if args.hostfile is not None:
+        if not os.path.isfile(args.hostfile):
+            raise UsageError(f"--hostfile {args.hostfile}: no such file")
+        if args.nproc is None:
+            raise UsageError("--hostfile says where, and --nproc N how many; give both")
+    elif not started and (args.nproc or 1) == 1:
         return work()
     if refused:
         raise UsageError(
@@ -83,7 +94,7 @@ def on_ranks(args: argparse.Namespace, work: Callable[[], int], refused: Sequenc
         )
     if not started:
         run = args.resume or args.out or "RUN"
-        return _launch(args.nproc, sys.argv[1:], run)
+        return _launch(args.nproc, args.hostfile, sys.argv[1:], run)
     if args.nproc is not None:
         raise UsageError("--nproc N starts N processes itself; leave it out under mpiexec and srun")
     return _as_rank(args, work)
@@ -95,7 +106,9 @@ def _as_rank(args: argparse.Namespace, work: Callable[[], int]) -> int:
     ranks = join()
     if ranks.size == 1:
         return work()
-    notes = os.environ.get(_NOTES)
+    notes = os.environ.get(_NOTES, "")
+    if not os.path.isdir(notes):  # started by another program, or on another machine
+        notes = ""
     if notes:
         Path(notes, f"{ranks.rank}.pid").write_text(str(os.getpid()), "utf-8")
     signal.signal(_STOP, signal.default_int_handler)  # until training knows better
@@ -121,9 +134,10 @@ def _as_rank(args: argparse.Namespace, work: Callable[[], int]) -> int:
     return code
 
 
-def _launch(count: int, argv: Sequence[str], run: str) -> int:
-    """Start `count` ranks of this command on this machine; returns their exit code."""
-    command = [_mpiexec(), "-n", str(count), sys.executable, "-m", "cli.main", *_own(argv)]
+def _launch(count: int, hostfile: str | None, argv: Sequence[str], run: str) -> int:
+    """Start `count` ranks of this command; returns their exit code."""
+    where = [] if hostfile is None else ["--hostfile", hostfile]
+    command = [_mpiexec(), *where, "-n", str(count), sys.executable, "-m", "cli.main", *_own(argv)]
     with tempfile.TemporaryDirectory(prefix="zoo-ranks-") as folder:
         notes = Path(folder)
         process = subprocess.Popen(
@@ -300,9 +314,9 @@ def _own(argv: Sequence[str]) -> list[str]:
     for word in argv:
         if skip:
             skip = False
-        elif word == "--nproc":
+        elif word in ("--nproc", "--hostfile"):
             skip = True
-        elif not word.startswith("--nproc="):
+        elif not word.startswith(("--nproc=", "--hostfile=")):
             kept.append(word)
     return kept
 

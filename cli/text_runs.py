@@ -15,9 +15,7 @@ from zoo.train.text_config import LORA, TEXT_FINE_TUNING, TEXT_FROM_SCRATCH, Tex
 _OF_PICTURES = {setting.name for setting in fields(TrainConfig)}
 _OF_TEXT = {setting.name: setting for setting in fields(TextConfig)}
 # Of `zoo finetune`, besides settings.
-_SWITCHES_OF_PICTURES = (
-    "strict", "recipe", "print_recipe", "find_lr", "plan", "fix", "tensorboard", "no_report",
-)  # fmt: skip
+_SWITCHES_OF_PICTURES = ("strict", "find_lr", "fix")
 _METAVARS = {int: "N", float: "X", str: "TEXT"}
 
 
@@ -26,14 +24,20 @@ def add_text_settings(parser: argparse.ArgumentParser, *, all_of_them: bool = Fa
     the result where not given."""
     shared = [name for name in _OF_TEXT if name in _OF_PICTURES and not all_of_them]
     own = [name for name in shared if _default(name) != getattr(TrainConfig(), name)]
-    about = f"Of two defaults, the second is for --weights none. --lora sets {_listed(LORA)}."
+    about = (
+        "What the recipe does not set has these defaults; the second of two is for --weights none. "
+        f"The recipe lora sets {_listed(LORA)}."
+    )
     if own:
         defaults = {name: _default(name) for name in own}
         about += f" Language models have their own defaults of other settings: {_listed(defaults)}."
     group = parser.add_argument_group("settings of language models", about)
-    group.add_argument(
-        "--lora", action="store_true", help="train small adapters in place of the weights"
-    )
+    if not all_of_them:
+        group.add_argument(
+            "--lora",
+            action="store_true",
+            help="train small adapters in place of the weights: the same as --recipe lora",
+        )
     for name, setting in _OF_TEXT.items():
         if name not in shared:
             _add_flag(group, setting)
@@ -99,19 +103,55 @@ def _flags(names: list[str]) -> str:
 
 
 def finetune_on_text(args: argparse.Namespace, **more: Any) -> int:
-    """Start a run on text. `more` goes to `zoo.train.text_run.finetune_text`."""
-    from zoo.train.text_run import finetune_text
+    """Start a run on text, or say what it would be. `more` goes to
+    `zoo.train.text_run.finetune_text`."""
+    from zoo.train.text_run import finetune_text, lora_recipe, plan_text
 
-    finetune_text(
-        args.model,
-        args.data,
-        out=args.out,
-        lora=args.lora,
-        say=partial(print, flush=True),
-        show_progress=True,
-        **_settings(args),
+    settings = _settings(args)
+    recipe = lora_recipe("auto" if args.recipe is None else args.recipe, args.lora)
+    if args.print_recipe:
+        return _print_recipe(args.data, more["weights"], recipe, settings)
+    if args.data is None:
+        command = f"zoo {args.command} {args.model}" if args.command == "finetune" else "zoo train"
+        raise UsageError(
+            f"{args.command} needs --data TEXT; for example: {command} --data book.txt"
+        )
+    common = {
+        "out": args.out,
+        "recipe": recipe,
+        "say": partial(print, flush=True),
+        **settings,
         **more,
-    )
+    }
+    if args.plan:
+        plan_text(args.model, args.data, show_progress=True, **common)
+    else:
+        finetune_text(
+            args.model,
+            args.data,
+            report=not args.no_report,
+            callbacks=callbacks_of(args),
+            show_progress=True,
+            **common,
+        )
+    return 0
+
+
+def callbacks_of(args: argparse.Namespace) -> list[Any]:
+    """What `--tensorboard` asks for."""
+    from zoo.train import TensorBoard
+
+    return [TensorBoard()] if args.tensorboard else []
+
+
+def _print_recipe(data: str | None, weights: str, recipe: str, settings: Mapping[str, Any]) -> int:
+    from zoo.text.read import find_files
+    from zoo.train.recipe_book import recipe_text
+    from zoo.train.text_recipes import plan_text_config
+
+    files = None if data is None else find_files(data)
+    config, chosen = plan_text_config(files, weights, recipe, settings)
+    print(recipe_text(config, chosen.lines()), end="")
     return 0
 
 
@@ -126,12 +166,18 @@ def resume_on_text(args: argparse.Namespace, folder: str) -> int:
             f"{folder}: no checkpoint of a language model to go on from. To start a run, type: "
             "zoo train --data TEXT"
         )
+    if args.plan or args.print_recipe:
+        raise UsageError("--plan and --print-recipe are for a new run; leave out --resume")
+    if args.recipe is not None or args.lora:
+        raise UsageError("a resumed run keeps its recipe; leave out --recipe and --lora")
     given = {"model": args.model, "weights": getattr(args, "weights", None), **_settings(args)}
     resume_text(
         folder,
         checkpoint,
         data=args.data,
         expected={name: value for name, value in given.items() if value is not None},
+        report=not args.no_report,
+        callbacks=callbacks_of(args),
         say=partial(print, flush=True),
         show_progress=True,
     )

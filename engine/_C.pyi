@@ -2796,7 +2796,7 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     Matrix product; leading axes broadcast, a 1-d operand is a vector.
 
     a (..., n, k), b (..., k, m) -> (..., n, m), of the promoted dtype. Raises ValueError for shapes
-    that do not fit, TypeError for bool.
+    that do not fit.
 
     >>> engine.matmul(engine.ones((2, 3)), engine.ones((3, 4))).shape
     (2, 4)

@@ -50,7 +50,7 @@ from engine.shaping import (  # type: ignore[assignment]  # noqa: F401
 )
 
 if TYPE_CHECKING:
-    from engine import distributed, fft, linalg, nn, optim
+    from engine import cuda, distributed, fft, linalg, nn, optim
     from engine.routines import *  # noqa: F403
 
 # The array API's constants.
@@ -67,11 +67,15 @@ _here = _os.path.dirname(_os.path.abspath(__file__))
 # Messages name the user's line, not one of ours.
 _C._set_package_dir(_here)
 _C._load_backend_if_possible(_os.path.join(_here, "_cuda.so"))
+if _C._backend_info() is not None:  # it has to know where NVIDIA's libraries lie
+    from engine.cuda import kernels as _kernels
+
+    _kernels.open_at(_kernels.FILE)
 
 
 def __getattr__(name: str) -> _Any:
     # These load when first used: importing the engine stays quick.
-    if name in ("distributed", "fft", "linalg", "nn", "optim"):
+    if name in ("cuda", "distributed", "fft", "linalg", "nn", "optim"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")
@@ -107,6 +111,7 @@ __all__ = [  # noqa: PLE0604
     "inference_mode",
     "no_grad",
     "autograd",
+    "cuda",
     "distributed",
     "fft",
     "linalg",

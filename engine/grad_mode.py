@@ -37,8 +37,11 @@ class _GradMode(ContextDecorator):
 class no_grad(_GradMode):  # noqa: N801 - the field's name for it
     """Operations inside are not recorded: faster, and less memory.
 
+    >>> x = engine.ones(2)
+    >>> x.requires_grad = True
     >>> with engine.no_grad():
-    ...     y = x * 2  # y.requires_grad is False
+    ...     (x * 2).requires_grad
+    False
     """
 
     _enabled = False
@@ -55,8 +58,11 @@ class inference_mode(no_grad):  # noqa: N801
 class enable_grad(_GradMode):  # noqa: N801
     """Operations inside are recorded, also within no_grad.
 
+    >>> x = engine.ones(2)
+    >>> x.requires_grad = True
     >>> with engine.no_grad(), engine.enable_grad():
-    ...     y = x * 2  # y.requires_grad is True if x's is
+    ...     (x * 2).requires_grad
+    True
     """
 
     _enabled = True

@@ -49,149 +49,31 @@ import difflib
 import functools
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
-from hub.errors import CardError, SourceError, UnknownCard
+from hub import card_schema as schema
+from hub.errors import CardError, UnknownCard
 from hub.keymaps import KEY_MAPS
-from hub.sources import is_address, parse_source
-
-R = TypeVar("R")
-Parser = Callable[[Any], Any]  # returns the value, or raises ValueError saying what was expected
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text (in quotes, if it looks like a number)")
-    return value
-
-
-def _natural(value: Any) -> int:
-    if type(value) is not int or value < 1:
-        raise ValueError("a whole number from 1")
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError("a number")
-    return float(value)
-
-
-def _percent(value: Any) -> float:
-    if not 0 <= _number(value) <= 100:
-        raise ValueError("a number from 0 to 100")
-    return float(value)
-
-
-def _perplexity(value: Any) -> float:
-    if not _number(value) >= 1:
-        raise ValueError("a number from 1")
-    return float(value)
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
-def _table(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise ValueError("a table of names and values")
-    return value
-
-
-def _url(value: Any) -> str:
-    expected = "an https:// address, hf:ORG/REPO/FILE or file:///..."
-    try:
-        if is_address(_text(value)):
-            parse_source(value)
-            return str(value)
-    except SourceError as error:
-        raise ValueError(f"{expected} ({error})") from None
-    raise ValueError(expected)
-
-
-def _hex(least: int, most: int) -> Parser:
-    def parse(value: Any) -> str:
-        if not re.fullmatch(f"[0-9a-f]{{{least},{most}}}", _text(value)):
-            count = least if least == most else f"{least} to {most}"
-            raise ValueError(f"{count} lower-case hex digits, in quotes")
-        return str(value)
-
-    return parse
-
-
-def _one_of(*choices: str) -> Parser:
-    def parse(value: Any) -> str:
-        if value not in choices:
-            raise ValueError(f"one of {', '.join(choices)}")
-        return str(value)
-
-    return parse
-
-
-def _list_of(item: Parser, count: int | None = None) -> Parser:
-    def parse(value: Any) -> tuple[Any, ...]:
-        if not isinstance(value, list) or not value or (count and len(value) != count):
-            raise ValueError(f"a list of {count} values" if count else "a list, not empty")
-        return tuple(item(v) for v in value)
-
-    return parse
-
-
-def _packaged(value: Any) -> str:
-    parts = _text(value).split("/")
-    if "\\" in value or any(part in ("", ".", "..") for part in parts):
-        raise ValueError("a relative path inside the distribution, such as zoo/assets/NAME")
-    return str(value)
-
-
-def _read(parse: Parser, **default: Any) -> Any:
-    return field(metadata={"parse": parse}, **default)
-
-
-def _record(kind: type[R]) -> Callable[[Any], R]:
-    """Parser of a table into the dataclass `kind`."""
-
-    def parse(value: Any) -> R:
-        known = {f.name: f for f in fields(kind) if "parse" in f.metadata}  # type: ignore[arg-type]
-        table = _table(value)
-        for key in table:
-            if key not in known:
-                raise ValueError(f"no key {key!r}; the keys are {', '.join(known)}")
-        values = {}
-        for name, f in known.items():
-            if name in table:
-                try:
-                    values[name] = f.metadata["parse"](table[name])
-                except ValueError as error:
-                    raise ValueError(f"in {name}: {error}") from None
-            elif f.default is MISSING and f.default_factory is MISSING:
-                raise ValueError(f"the key {name!r}")
-        return kind(**values)
-
-    return parse
 
 
 @dataclass(frozen=True)
 class CardFile:
     """One file that holds a card's weights: where it is and how to know it."""
 
-    format: str = _read(_one_of("safetensors", "pth"))
-    verified: str = _read(_one_of("full", "prefix"))
-    url: str | None = _read(_url, default=None)
-    packaged: str | None = _read(_packaged, default=None)
-    mirrors: tuple[str, ...] = _read(_list_of(_url), default=())
-    sha256: str | None = _read(_hex(64, 64), default=None)
-    sha256_prefix: str | None = _read(_hex(8, 63), default=None)
-    bytes: int | None = _read(_natural, default=None)
-    bytes_approx: int | None = _read(_natural, default=None)
-    key_map: str = _read(_one_of(*KEY_MAPS), default="torchvision")
+    format: str = schema.key(schema.one_of("safetensors", "pth"))
+    verified: str = schema.key(schema.one_of("full", "prefix"))
+    url: str | None = schema.key(schema.url, default=None)
+    packaged: str | None = schema.key(schema.packaged, default=None)
+    mirrors: tuple[str, ...] = schema.key(schema.list_of(schema.url), default=())
+    sha256: str | None = schema.key(schema.hex_digits(64, 64), default=None)
+    sha256_prefix: str | None = schema.key(schema.hex_digits(8, 63), default=None)
+    bytes: int | None = schema.key(schema.natural, default=None)
+    bytes_approx: int | None = schema.key(schema.natural, default=None)
+    key_map: str = schema.key(schema.one_of(*KEY_MAPS), default="torchvision")
 
     def __post_init__(self) -> None:
         if (self.url is None) == (self.packaged is None):
@@ -218,21 +100,21 @@ class CardFile:
 class CardInput:
     """Preprocessing that the weights were made with; lengths in pixels."""
 
-    size: int = _read(_natural)
-    resize: int = _read(_natural)
-    crop: int = _read(_natural)
-    interpolation: str = _read(_one_of("bilinear", "bicubic"))
-    mean: tuple[float, ...] = _read(_list_of(_number, 3))
-    std: tuple[float, ...] = _read(_list_of(_number, 3))
+    size: int = schema.key(schema.natural)
+    resize: int = schema.key(schema.natural)
+    crop: int = schema.key(schema.natural)
+    interpolation: str = schema.key(schema.one_of("bilinear", "bicubic"))
+    mean: tuple[float, ...] = schema.key(schema.list_of(schema.number, 3))
+    std: tuple[float, ...] = schema.key(schema.list_of(schema.number, 3))
 
 
 @dataclass(frozen=True)
 class CardClasses:
     """What the outputs stand for."""
 
-    number: int = _read(_natural)
-    labels: str = _read(_text)
-    names: tuple[str, ...] = _read(_list_of(_text), default=())
+    number: int = schema.key(schema.natural)
+    labels: str = schema.key(schema.text)
+    names: tuple[str, ...] = schema.key(schema.list_of(schema.text), default=())
 
     def __post_init__(self) -> None:
         if self.names and len(self.names) != self.number:
@@ -243,11 +125,11 @@ class CardClasses:
 class CardMetric:
     """A published result: accuracy in percent at an input of `size` pixels, or a perplexity."""
 
-    dataset: str = _read(_text)
-    top1: float | None = _read(_percent, default=None)
-    size: int | None = _read(_natural, default=None)
-    top5: float | None = _read(_percent, default=None)
-    perplexity: float | None = _read(_perplexity, default=None)
+    dataset: str = schema.key(schema.text)
+    top1: float | None = schema.key(schema.percent, default=None)
+    size: int | None = schema.key(schema.natural, default=None)
+    top5: float | None = schema.key(schema.percent, default=None)
+    perplexity: float | None = schema.key(schema.perplexity, default=None)
 
     def __post_init__(self) -> None:
         pictures = (self.top1 is not None, self.size is not None)
@@ -266,9 +148,9 @@ class CardMetric:
 class CardText:
     """What a text model reads."""
 
-    context: int = _read(_natural)
-    vocabulary: int = _read(_natural)
-    tokenizer: str = _read(_text)
+    context: int = schema.key(schema.natural)
+    vocabulary: int = schema.key(schema.natural)
+    tokenizer: str = schema.key(schema.text)
 
 
 @dataclass(frozen=True)
@@ -280,18 +162,20 @@ class Card:
     ('resnet20', 32)
     """
 
-    name: str = _read(_text)
-    arch: str = _read(_text)
-    files: tuple[CardFile, ...] = _read(_list_of(_record(CardFile)))
-    params: int = _read(_natural)
-    license: str = _read(_text)
-    source: str = _read(_text)
-    input: CardInput | None = _read(_record(CardInput), default=None)
-    classes: CardClasses | None = _read(_record(CardClasses), default=None)
-    text: CardText | None = _read(_record(CardText), default=None)
-    metrics: tuple[CardMetric, ...] = _read(_list_of(_record(CardMetric)), default=())
-    default: bool = _read(_flag, default=False)
-    config: Mapping[str, Any] = _read(_table, default_factory=dict, hash=False)
+    name: str = schema.key(schema.text)
+    arch: str = schema.key(schema.text)
+    files: tuple[CardFile, ...] = schema.key(schema.list_of(schema.record(CardFile)))
+    params: int = schema.key(schema.natural)
+    license: str = schema.key(schema.text)
+    source: str = schema.key(schema.text)
+    input: CardInput | None = schema.key(schema.record(CardInput), default=None)
+    classes: CardClasses | None = schema.key(schema.record(CardClasses), default=None)
+    text: CardText | None = schema.key(schema.record(CardText), default=None)
+    metrics: tuple[CardMetric, ...] = schema.key(
+        schema.list_of(schema.record(CardMetric)), default=()
+    )
+    default: bool = schema.key(schema.flag, default=False)
+    config: Mapping[str, Any] = schema.key(schema.table, default_factory=dict, hash=False)
     prose: str = ""
 
     def __post_init__(self) -> None:
@@ -403,7 +287,7 @@ def parse_card(text: str, name: str) -> Card:
         if any(isinstance(event, yaml.AliasEvent) for event in events):
             raise ValueError("each value written out, without aliases (*name)")
         table = yaml.load(match[1], Loader=loader)
-        card: Card = _record(Card)(table)
+        card: Card = schema.record(Card)(table)
         if card.name != name or not name.startswith(f"{card.arch}."):
             raise ValueError(f"name {name!r} (the file's), starting with 'ARCH.'")
     except (yaml.YAMLError, RecursionError) as error:

@@ -117,9 +117,10 @@ def serving(folder: Path, runs: Sequence[str | Path] = ()) -> Iterator[Demo]:
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
         finally:
             process.kill()
+            process.wait()
 
 
 def picture(side: int = 48, kind: str = "PNG", seed: int = 0) -> bytes:

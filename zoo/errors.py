@@ -25,7 +25,7 @@ class UnknownModelError(LoadError):
     ...     zoo.load("resnet49")
     ... except UnknownModelError as error:
     ...     error.near
-    ('resnet34', ...)
+    ('resnet44', 'resnet34', 'resnet56')
     """
 
     def __init__(self, message: str, near: tuple[str, ...] = ()) -> None:

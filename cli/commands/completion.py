@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 # Arguments that take a name from `zoo list` or a path; and those that take a path only.
-_NAMES = {"model", "name", "names", "weights", "run"}
+_NAMES = {"model", "name", "names", "weights", "run", "runs"}
 _PATHS = {"data", "out", "resume", "images"}
 
 

@@ -7,9 +7,15 @@ from functools import partial
 from typing import Any
 
 from cli.errors import UsageError
-from cli.flags import add_settings, given_settings
+from cli.flags import add_run_switches, add_settings, given_settings
 from cli.ranks import add_nproc, on_ranks, typed
-from cli.text_runs import add_text_settings, finetune_on_text, is_about_text, resume_on_text
+from cli.text_runs import (
+    add_text_settings,
+    callbacks_of,
+    finetune_on_text,
+    is_about_text,
+    resume_on_text,
+)
 
 _DESCRIPTION = """\
 Train MODEL on the pictures under DIR, one folder per class, starting from its pretrained weights.
@@ -51,16 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         const=_THIS_RUN,
         help="go on with the run in folder RUN (or OUT), with the settings it was started with",
     )
-    parser.add_argument(
-        "--recipe",
-        metavar="RECIPE",
-        help="linear, finetune, full, scratch, a .toml file, or auto: chosen from the data "
-        "(default: auto); other flags win over it",
-    )
-    parser.add_argument(
-        "--print-recipe",
-        action="store_true",
-        help="print the recipe as a .toml file, with what other flags set, and stop",
+    add_run_switches(
+        parser, "linear, finetune, full, scratch, of language models lora, full, scratch", "DIR"
     )
     parser.add_argument(
         "--find-lr",
@@ -71,17 +69,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--strict", action="store_true", help="refuse unreadable pictures; else they are left out"
-    )
-    parser.add_argument(
-        "--tensorboard",
-        action="store_true",
-        help="log to OUT/tensorboard as well; needs: pip install 'zoo[tensorboard]'",
-    )
-    parser.add_argument("--no-report", action="store_true", help="leave out report.html at the end")
-    parser.add_argument(
-        "--plan",
-        action="store_true",
-        help="say what is in DIR, how long it will take and how much memory; then stop",
     )
     parser.add_argument(
         "--fix",
@@ -101,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     resumed = args.out if args.resume == _THIS_RUN else args.resume
-    if is_about_text(args, resumed) and (args.data is not None or resumed is not None):
+    if is_about_text(args, resumed):
         if resumed is not None:
             return resume_on_text(args, resumed)
         return finetune_on_text(args, weights=args.weights or "default")
@@ -144,7 +131,7 @@ def _run(args: argparse.Namespace) -> int:
                 args.model,
                 args.data,
                 report=not args.no_report,
-                callbacks=_callbacks(args),
+                callbacks=callbacks_of(args),
                 **common,
             )
         return 0
@@ -165,21 +152,16 @@ def _run(args: argparse.Namespace) -> int:
         data=args.data,
         expected={name: value for name, value in given.items() if value is not None},
         report=not args.no_report,
-        callbacks=_callbacks(args),
+        callbacks=callbacks_of(args),
         say=say,
         show_progress=True,
     )
     return 0
 
 
-def _callbacks(args: argparse.Namespace) -> list[Any]:
-    from zoo.train import TensorBoard
-
-    return [TensorBoard()] if args.tensorboard else []
-
-
 def _print_recipe(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from zoo.train.recipes import plan_config, recipe_text
+    from zoo.train.recipe_book import recipe_text
+    from zoo.train.recipes import plan_config
 
     weights = "default" if args.weights is None else args.weights
     recipe = "auto" if args.recipe is None else args.recipe

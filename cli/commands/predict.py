@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Say what is in pictures. RUN is a run's folder or a model.safetensors; a name from `zoo list` takes
-that model with its published weights. Answers come while pictures are still being read, and take
+that model with its published weights. Of a model that gives pictures several labels, those given
+come first and are marked with a +. Answers come while pictures are still being read, and take
 the memory of a few batches however many there are."""
 
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(failed)
     elif args.csv:
-        _print_csv(failed, min(args.topk, len(model.classes)))
+        _print_csv(failed, min(args.topk, len(model.classes)), model.thresholds is not None)
     else:
         _print_text(failed)
     return 1 if failed.any else 0
@@ -82,7 +83,8 @@ def _print_text(predictions: Iterable[Prediction]) -> None:
         if prediction.error is None:
             print(prediction.path)
             for name, probability in prediction.top:
-                print(f"  {probability:>6.1%}  {name}")
+                given = prediction.labels is not None and name in prediction.labels
+                print(f"  {probability:>6.1%}  {name}{' +' if given else ''}")
 
 
 def _print_json(predictions: Iterable[Prediction]) -> None:
@@ -94,12 +96,15 @@ def _print_json(predictions: Iterable[Prediction]) -> None:
     print("[]" if before == "[\n" else "\n]")
 
 
-def _print_csv(predictions: Iterable[Prediction], topk: int) -> None:
+def _print_csv(predictions: Iterable[Prediction], topk: int, several: bool) -> None:
+    """A table; with a column for all labels that are given, where there may be several."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     pairs = [("class", "probability")]
     pairs += [(f"class_{i}", f"probability_{i}") for i in range(2, topk + 1)]
-    writer.writerow(["path", *(name for pair in pairs for name in pair), "error"])
+    labels = ["labels"] if several else []
+    writer.writerow(["path", *(name for pair in pairs for name in pair), *labels, "error"])
     for prediction in predictions:
-        cells = [str(cell) for pair in prediction.top for cell in pair]
+        cells = [str(cell) for pair in prediction.top[:topk] for cell in pair]
         cells += [""] * (2 * topk - len(cells))
-        writer.writerow([prediction.path, *cells, prediction.error or ""])
+        given = ["|".join(prediction.labels or ())] if several else []
+        writer.writerow([prediction.path, *cells, *given, prediction.error or ""])

@@ -11,8 +11,8 @@ from cli.flags import add_threads
 _DESCRIPTION = """\
 Write RUN/report.html: curves, confusion, every class with intervals, calibration, the surest
 mistakes with where the model looked, the pictures' audit, the recipe and where all of it comes
-from. One file, no network; `zoo finetune` writes it at the end of each run. Several runs are
-compared on one page, OUT."""
+from; of a language model, perplexity and what it wrote before and after. One file, no network;
+`zoo finetune` writes it at the end of each run. Several runs are compared on one page, OUT."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

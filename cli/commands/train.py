@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from cli.errors import UsageError
-from cli.flags import positive
-from cli.ranks import add_nproc, on_ranks
+from cli.flags import add_run_switches, positive
+from cli.ranks import add_nproc, on_ranks, typed
 from cli.text_runs import add_text_settings, finetune_on_text, resume_on_text
 
 _DESCRIPTION = """\
@@ -50,21 +49,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="folder for the results, new or empty (default: runs/gpt_CONFIG-N, the first free N)",
     )
     parser.add_argument("--resume", metavar="RUN", help="go on with the run in folder RUN")
+    add_run_switches(parser, "scratch", "TEXT")
     add_nproc(parser)
     add_text_settings(parser, all_of_them=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Start a run, or go on with one; on one process, or as one of several ranks."""
-    return on_ranks(args, lambda: _run(args))
+    alone = typed(args, "print_recipe", "plan")
+    return on_ranks(args, lambda: _run(args), refused=alone)
 
 
 def _run(args: argparse.Namespace) -> int:
+    args.lora = False  # adapters go beside weights that were trained before
     if args.resume is not None:
         args.model = None
         return resume_on_text(args, args.resume)
-    if args.data is None:
-        raise UsageError("train needs --data TEXT; for example: zoo train --data book.txt")
     args.model = f"gpt_{args.config}"
     options = {name: getattr(args, name) for name in _SIZES if hasattr(args, name)}
     return finetune_on_text(args, weights="none", tokenizer=args.tokenizer, options=options)

@@ -87,11 +87,23 @@ def why_refused(environ: dict[str, Any]) -> str | None:
     origin = environ.get("HTTP_ORIGIN")
     if origin is not None and origin != f"http://{host}":
         return "another site's page asked; only this one is answered"
-    if environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("none", "same-origin"):
+    elsewhere = environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("none", "same-origin")
+    if elsewhere and not _opens_the_page(environ):
         return "another site's page asked; only this one is answered"
     if method == "POST" and environ.get(HEADER) != "page":
         return "expected the header X-Zoo: page"
     return None
+
+
+def _opens_the_page(environ: dict[str, Any]) -> bool:
+    """Whether somebody follows a link to the page, as from a terminal in a browser: that shows them
+    the page, and tells the site with the link nothing."""
+    return (
+        environ.get("REQUEST_METHOD") == "GET"
+        and environ.get("PATH_INFO") == "/"
+        and environ.get("HTTP_SEC_FETCH_MODE") == "navigate"
+        and environ.get("HTTP_SEC_FETCH_DEST") == "document"
+    )
 
 
 def _hostname(host: str) -> str | None:

@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 GRACE_SECONDS = 2.0  # that a rank which fails gives the others to fail as well
+_END_SECONDS = 6 * 3600.0  # that a rank which is done waits for the others
 _EXIT_FAILURE = 1
 
 _group: Group | None = None
@@ -93,6 +94,9 @@ def default_group() -> Group:
 
     Raises:
         DistributedError: `init` was not called.
+
+    >>> default_group().size      # doctest: +SKIP
+    2
     """
     if _group is None:
         raise DistributedError(
@@ -137,33 +141,51 @@ def all_reduce(
     label: str = "",
     background: bool = False,
 ) -> Any:
-    """See `Group.all_reduce`."""
+    """See `Group.all_reduce`.
+
+    >>> all_reduce(engine.ones(3), "mean").tolist()      # doctest: +SKIP
+    [1.0, 1.0, 1.0]
+    """
     return default_group().all_reduce(
         tensor, operation, timeout=timeout, label=label, background=background
     )
 
 
 def all_gather(tensor: Tensor, *, timeout: float | None = None, label: str = "") -> Tensor:
-    """See `Group.all_gather`."""
+    """See `Group.all_gather`.
+
+    >>> all_gather(engine.ones(3)).shape      # doctest: +SKIP
+    (2, 3)
+    """
     return default_group().all_gather(tensor, timeout=timeout, label=label)
 
 
 def reduce_scatter(
     tensor: Tensor, operation: str = "sum", *, timeout: float | None = None, label: str = ""
 ) -> Tensor:
-    """See `Group.reduce_scatter`."""
+    """See `Group.reduce_scatter`.
+
+    >>> reduce_scatter(engine.ones((4, 3))).shape      # doctest: +SKIP
+    (2, 3)
+    """
     return default_group().reduce_scatter(tensor, operation, timeout=timeout, label=label)
 
 
 def broadcast(
     tensor: Tensor, root: int = 0, *, timeout: float | None = None, label: str = ""
 ) -> Tensor:
-    """See `Group.broadcast`."""
+    """See `Group.broadcast`.
+
+    >>> broadcast(model.weight.detach(), root=0)      # doctest: +SKIP
+    """
     return default_group().broadcast(tensor, root, timeout=timeout, label=label)
 
 
 def barrier(*, timeout: float | None = None) -> None:
-    """See `Group.barrier`."""
+    """See `Group.barrier`.
+
+    >>> barrier(timeout=60)      # doctest: +SKIP
+    """
     default_group().barrier(timeout=timeout)
 
 
@@ -200,7 +222,7 @@ def end(code: int, speak: Callable[[bool], None] | None = None) -> int:
     """
     group = default_group()
     try:
-        codes = group.leave(code, GRACE_SECONDS if code else float("inf"))
+        codes = group.leave(code, GRACE_SECONDS if code else _END_SECONDS)
     except DistributedError:
         codes = None
     if codes is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import time
 from typing import Any
@@ -25,7 +26,7 @@ _SPIN_SECONDS = 0.005  # of asking without sleeping, and more for what takes lon
 _SPIN_BYTES_A_SECOND = 2e8
 _SLEEPS = (5e-5, 1e-3)  # the first and the longest, seconds
 _LANES = 4  # whose operations the board counts
-_ABORT_SECONDS = 5.0  # that MPI gets to end the others before this process ends itself
+_ABORT_SECONDS = 3  # that MPI gets to end the others before this process is ended
 
 
 def launched() -> bool:
@@ -152,12 +153,12 @@ class MpiTransport:
 
     def abort(self, code: int) -> None:
         """See Transport."""
-        import threading
-
-        # MPI tells mpiexec, which ends the others; where it cannot, this process ends itself.
-        timer = threading.Timer(_ABORT_SECONDS, os._exit, [code])
-        timer.daemon = True
-        timer.start()
+        # MPI tells mpiexec, which ends the others. Where it hangs, with the interpreter's lock (a
+        # broken connection, another thread within MPI), the system ends this process, and that
+        # tells mpiexec as well.
+        with contextlib.suppress(ValueError):  # not in the main thread: as it was, then
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(_ABORT_SECONDS)
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()

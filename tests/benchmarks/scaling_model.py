@@ -1,6 +1,6 @@
 """How training would scale over many ranks, by the alpha-beta model: a calculation, no measurement.
 
-    python tests/benchmarks/scaling_model.py [--step resnet50=1.9 --step gpt2=2.2] [--markdown]
+    python tests/benchmarks/scaling_model.py [--step resnet50=2.7 --step gpt2=7] [--markdown]
 
 A message of n bytes takes alpha + n / beta. An all-reduce over N ranks is a ring: 2 (N - 1)
 messages of n / N bytes each; where machines hold several devices, a ring within each machine around
@@ -121,11 +121,11 @@ class Work:
         return self.seconds / self.step(ranks, network)
 
 
-# Seconds of a step on two CPU cores come from tests/benchmarks/ranks.py and language.py; those on a
-# GPU from what is published for one A100 in float32 with TF32 (about 800 pictures/s, 40k tokens/s).
+# Round figures. On two CPU cores: 394 and 762 GFLOP a step at 145 and 110 GFLOP/s; put in what
+# tests/benchmarks/ranks.py and language.py find. On a GPU: of one data-centre GPU, not of Zoo.
 WORKS = (
-    Work("resnet50 on 2 CPU cores", 25_557_032, 16, 1.9),
-    Work("gpt2 on 2 CPU cores", 124_439_808, 1024, 2.6),
+    Work("resnet50 on 2 CPU cores", 25_557_032, 16, 2.7),
+    Work("gpt2 on 2 CPU cores", 124_439_808, 1024, 7.0),
     Work("resnet50 on a GPU of 800 pictures/s", 25_557_032, 256, 0.32),
     Work("gpt2 on a GPU of 40,000 tokens/s", 124_439_808, 16_384, 0.41),
 )

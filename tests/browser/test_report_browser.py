@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from zoo.train import finetune
+from zoo.train import finetune, finetune_text
 
 pytestmark = pytest.mark.browser
 
@@ -81,4 +81,40 @@ def test_a_narrow_window_keeps_everything_inside(browser, report):
     page = browser.new_page(viewport={"width": 390, "height": 800})
     page.goto(report.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def text_report(tmp_path_factory) -> Path:
+    """The page of a run on text that went on from another."""
+    folder = tmp_path_factory.mktemp("text")
+    (folder / "book.txt").write_text("the quick brown fox jumps over the lazy dog.\n" * 40)
+    common = {"epochs": 1, "threads": 1, "say": lambda line: None}
+    finetune_text(
+        "gpt_nano", folder / "book.txt", weights="none", tokenizer="bytes", out=folder / "one",
+        **common,
+    )  # fmt: skip
+    finetune_text(
+        "gpt_nano", folder / "book.txt", weights=folder / "one", out=folder / "two", **common
+    )
+    return folder / "two" / "report.html"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1000, 390])
+def test_the_page_about_text_is_laid_out_and_asks_for_nothing(browser, text_report, scheme, width):
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(text_report.as_uri())
+    page.wait_for_load_state("networkidle")
+    assert asked == [text_report.as_uri()]
+    assert page.locator("svg.chart").count() == 3
+    samples = page.eval_on_selector_all(
+        ".samples figure", "all => all.map(e => e.getBoundingClientRect()).map(b => [b.top, b.x])"
+    )
+    assert len(samples) == 2
+    side_by_side = samples[0][0] == samples[1][0] and samples[0][1] < samples[1][1]
+    assert side_by_side == (width == 1000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.close()

@@ -139,6 +139,18 @@ def test_other_pages_are_not_answered(demo: Demo, headers: dict[str, str]) -> No
     assert answer.status == 403 and answer.error
 
 
+def test_a_link_to_the_page_may_be_followed_and_nothing_else(demo: Demo) -> None:
+    followed = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
+    assert demo.ask("GET", "/", headers=followed).status == 200
+    assert demo.ask("GET", "/", headers={**followed, "Sec-Fetch-Dest": "iframe"}).status == 403
+    assert demo.ask("GET", "/api/state", headers=followed).status == 403
+    assert demo.ask("POST", "/", headers=followed).status == 403
+
+
 def test_a_preflight_is_never_granted(demo: Demo) -> None:
     answer = demo.ask("OPTIONS", "/api/look", headers={"Origin": "https://evil.example"})
     assert answer.status == 403

@@ -214,7 +214,9 @@ def test_one_rank_in_trouble(environment, trouble, size, said):
 
 
 def arguments(**given):
-    return argparse.Namespace(**{"nproc": None, "resume": None, "out": None, **given})
+    return argparse.Namespace(
+        **{"nproc": None, "hostfile": None, "resume": None, "out": None, **given}
+    )
 
 
 def test_flags_for_one_process_are_refused_with_nproc():

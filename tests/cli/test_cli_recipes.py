@@ -86,3 +86,23 @@ def test_folds_over_a_list_of_pictures(zoo, two_classes, tmp_path):
     assert result.returncode == 0, result.stderr
     assert "Accuracy over all 2 folds" in result.stdout and "of 40" in result.stdout
     assert (tmp_path / "cv" / "fold-2" / "model.safetensors").is_file()
+
+
+def test_pictures_with_several_labels(zoo, two_classes, tmp_path):
+    rows = [
+        f"{path.relative_to(tmp_path)},{path.parent.name}|{'even' if number % 2 else 'odd'}"
+        for number, path in enumerate(sorted(two_classes.rglob("*.png")))
+    ]
+    (tmp_path / "list.csv").write_text("\n".join(["path,label", *rows]))
+    result = zoo(
+        "finetune", "resnet20", "--data", "list.csv", "--weights", "none", "--epochs", "2",
+        "--size", "16", "--out", "run", "--threads", "1",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "Validation mean average precision" in result.stdout and "val mAP" in result.stdout
+    said = zoo("predict", "run", "pictures/red/0.png", "--csv", "--topk", 1)
+    assert said.stdout.splitlines()[0] == "path,class,probability,labels,error"
+    measured = json.loads(zoo("evaluate", "run", "--data", "list.csv", "--json").stdout)
+    assert measured["pictures"] == 40 and len(measured["labels"]) == 4
+    refused = zoo("finetune", "resnet20", "--data", "list.csv", "--folds", "2")
+    assert refused.returncode == 2 and "folds are cut by class" in refused.stderr

@@ -135,13 +135,48 @@ def test_a_run_that_is_interrupted_goes_on(zoo: Zoo, start: Callable[..., Any], 
     process.communicate(timeout=120)
 
 
+def test_a_plan_says_what_is_there_and_writes_nothing(zoo: Zoo, here: Path) -> None:
+    (here / "book.txt").write_bytes(TEXT.replace("\n", "\r\n").encode())
+    result = zoo("finetune", "gpt_nano", "--weights", "run", "--data", "book.txt", "--plan")
+    assert result.returncode == 0, result.stderr
+    assert "Carriage returns, made line feeds: 1 file" in result.stdout
+    assert "Recipe lora: 2.76 kB of text is little" in result.stdout
+    assert re.search(r"About \d+ .*s and \d+\.\d GiB of memory", result.stdout)
+    assert "Nothing was written, and nothing was trained." in result.stdout
+    assert not (here / "runs").exists()
+
+
+def test_a_printed_recipe_can_be_changed_and_used(zoo: Zoo, here: Path) -> None:
+    printed = zoo("train", "--data", "book.txt", "--print-recipe", "--epochs", 2)
+    assert printed.returncode == 0 and "no pretrained weights to keep" in printed.stdout
+    (here / "mine.toml").write_text(printed.stdout.replace("epochs = 2", "epochs = 1"))
+    result = zoo(*TRAIN, "--data", "book.txt", "--recipe", "mine.toml", "--out", "two")
+    assert result.returncode == 0, result.stderr
+    assert "Recipe mine.toml" in result.stdout and "1 epoch, blocks of 64 tokens" in result.stdout
+    pretrained = zoo("finetune", "gpt2", "--print-recipe", "--lora").stdout
+    assert "lora_rank = 8" in pretrained and "lr = 0.0003" in pretrained
+
+
+def test_the_page_of_a_run_is_written_and_made_anew(zoo: Zoo, here: Path) -> None:
+    page = here / "run" / "report.html"
+    assert "validation perplexity" in page.read_text()
+    page.unlink()
+    result = zoo("report", "run")
+    assert result.returncode == 0 and page.is_file(), result.stderr
+    assert zoo("report", "run", "--data", "book.txt").returncode == 2
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [
         (("train",), "train needs --data TEXT"),
         (("train", "--data", "none.txt"), "none.txt: no such file, folder or pattern"),
         (("finetune", "gpt2", "--data", "book.txt", "--flip", "0.5"), "--flip: for models of pict"),
-        (("finetune", "gpt2", "--data", "book.txt", "--plan"), "--plan: for models of pictures"),
+        (("finetune", "gpt2", "--data", "book.txt", "--fix"), "--fix: for models of pictures"),
+        (("finetune", "gpt2"), "finetune needs --data TEXT"),
+        (("finetune", "gpt2", "--data", "book.txt", "--recipe", "linear"), "auto, lora, full, scr"),
+        (("finetune", "gpt2", "--data", "book.txt", "--lora", "--recipe", "full"), "of its own"),
+        (("train", "--data", "book.txt", "--recipe", "lora"), "would keep random values"),
         (("finetune", "resnet20", "--data", "demo", "--lora"), "--lora: for language models only"),
         (("evaluate", "resnet20", "--data", "demo", "--stride", "3"), "for language models only"),
         (("train", "--data", "book.txt", "--width", "51"), "width=51 is no multiple of heads=5"),

@@ -199,6 +199,12 @@ _WHOLE_MODULES = [
     ),
     Page("engine/init.md", "engine.nn.init", "engine.nn.init", "First values of parameters."),
     Page("engine/optim.md", "engine.optim", "engine.optim", "Optimizers and schedules."),
+    Page(
+        "engine/distributed.md",
+        "engine.distributed",
+        "engine.distributed",
+        "Several processes that work on the same tensors, over MPI.",
+    ),
     Page("zoo/zoo.md", "zoo", "zoo", "Models, fine-tuning, results; and errors of loading."),
     Page("zoo/models.md", "Models", "zoo.models.zoo_model", "What all models have."),
     Page("zoo/image-model.md", "Models of pictures", "zoo.models.image_model", "ResNet and VGG."),

@@ -5,6 +5,7 @@ block a comment may say more:
 
     <!-- input: pictures imgs cat dog -->    makes what the page takes for granted; see inputs.py
     <!-- test: slow -->                      only python -m pytest -m slow runs it
+    <!-- test: interop -->                   only -m interop does; it needs another package
     <!-- test: fails -->                     its last command has to end with another code than 0
     <!-- test: parse -->                     needs a network: the command line is parsed, not run
 
@@ -45,9 +46,9 @@ class Page:
         zoo = programs / "zoo"
         zoo.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cli.main "$@"\n')
         zoo.chmod(0o755)
-        python = programs / "python"
-        python.unlink(missing_ok=True)
-        python.symlink_to(sys.executable)
+        python = programs / "python"  # a link would leave the virtual environment
+        python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+        python.chmod(0o755)
         self.environment = {
             **os.environ,
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",

@@ -20,18 +20,26 @@ PAGES = [
 SHOWN = ("text", "toml", "csv", "json", "cpp", "")
 
 
-def _is_slow(block: Block) -> bool:
-    return "slow" in block.marks
+RARE = ("slow", "interop")  # blocks with these marks run where pytest is asked for them
 
 
-def _run(page: Path, folder: Path, slow: bool) -> int:
+def _rare(block: Block) -> set[str]:
+    return set(RARE) & set(block.marks)
+
+
+def _marked(mark: str) -> list[Path]:
+    return [page for page in PAGES if any(mark in _rare(block) for block in blocks(page))]
+
+
+def _run(page: Path, folder: Path, *marks: str) -> int:
+    """How many blocks ran: those without a rare mark, and those with one of `marks`."""
     folder.mkdir()
     place, printed, ran, done = Page(folder), "", False, 0
     threads, before = engine.get_num_threads(), os.getcwd()
     os.chdir(folder)
     try:
         for block in blocks(page):
-            if "command" in block.marks or _is_slow(block) and not slow:
+            if "command" in block.marks or not _rare(block) <= set(marks):
                 ran = False
                 continue
             try:
@@ -55,19 +63,25 @@ def _run(page: Path, folder: Path, slow: bool) -> int:
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("ZOO_OFFLINE", "1")
-    _run(page, tmp_path / "page", slow=False)
+    _run(page, tmp_path / "page")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "page",
-    [page for page in PAGES if any(map(_is_slow, blocks(page)))],
-    ids=lambda page: page.relative_to(ROOT).as_posix(),
-)
+@pytest.mark.parametrize("page", _marked("slow"), ids=lambda page: page.stem)
 def test_slow_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("ZOO_OFFLINE", "1")
-    assert _run(page, tmp_path / "page", slow=True) > 0
+    assert _run(page, tmp_path / "page", "slow") > 0
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("page", _marked("interop"), ids=lambda page: page.stem)
+def test_blocks_with_other_packages_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ZOO_OFFLINE", "1")
+    assert _run(page, tmp_path / "page", "interop") > 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

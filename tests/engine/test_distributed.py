@@ -258,3 +258,17 @@ def test_without_ranks_operations_say_what_to_do():
 
     with pytest.raises(distributed.DistributedError, match="mpiexec or srun"):
         distributed.barrier()
+
+
+def test_the_scaling_model_agrees_with_what_can_be_worked_out_by_hand():
+    from tests.benchmarks import scaling_model as model
+
+    # 2 ranks, no latency: each sends 2 messages of half of the bytes.
+    assert model.Link(0.0, 100.0).ring(2, 1000.0) == pytest.approx(10.0)
+    work = model.Work("w", parameters=25, samples=1, seconds=3.0, bucket_bytes=1e9)
+    slowest = 3.0 * (1 + 0.02 * np.sqrt(2 * np.log(2)))
+    slow = model.Network("slow", model.Link(0.0, 100.0))  # 100 bytes: 1 s after backward
+    assert work.step(2, slow) == pytest.approx(slowest + 1.0)
+    assert work.efficiency(1, slow) == 1
+    falling = [work.efficiency(n, slow) for n in model.RANKS]
+    assert falling == sorted(falling, reverse=True)

@@ -24,7 +24,12 @@ MODULES = (
     "zoo.text.open",
     "zoo.text.perplexity",
     "zoo.train.lora",
+    "zoo.models.kv_cache",
+    "zoo.text.facts",
+    "zoo.train.label_metrics",
+    "zoo.train.recipe_book",
     "zoo.train.text_config",
+    "zoo.train.text_recipes",
 )
 
 

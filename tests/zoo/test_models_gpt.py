@@ -14,16 +14,18 @@ from engine.nn import init
 from tests.zoo.reference import seeded_gpt as s
 from zoo.models import gpt
 from zoo.models.text_model import ContextTooLong
+from zoo.text.generation import Reader
 
 GOLDEN = np.load(Path(__file__).parent / "reference" / "golden_gpt.npz", allow_pickle=False)
+LONG = np.load(Path(__file__).parent / "reference" / "golden_gpt_long.npz", allow_pickle=False)
 each_case = pytest.mark.parametrize("name", s.CASES)
 
 
 @cache
-def network(name: str, dtype: str = "float64") -> gpt.GPT:
+def network(name: str, dtype: str = "float64", context: int = s.CONTEXT) -> gpt.GPT:
     layers, width, heads = s.CASES[name]
     model = gpt.build(
-        name, layers=layers, width=width, heads=heads, vocab=s.VOCAB, context=s.CONTEXT
+        name, layers=layers, width=width, heads=heads, vocab=s.VOCAB, context=context
     ).to(engine.dtype_named(dtype))
     shapes = {key: value.shape for key, value in model.state_dict().items()}
     model.load_state_dict(s.seeded_gpt_state(shapes))
@@ -82,6 +84,17 @@ def test_greedy_text(name: str, cached: bool) -> None:
             fresh = ids if store is None else ids[store.used :]
             ids.append(int(model(engine.asarray([fresh]), cache=store).numpy()[0, -1].argmax()))
     assert ids[s.LENGTH :] == GOLDEN[f"{name}/greedy"][0].tolist()
+
+
+@pytest.mark.parametrize(
+    "name, cached", [*((name, True) for name in s.CASES), ("distilgpt2", False)]
+)
+def test_greedy_text_of_200_tokens(name: str, cached: bool) -> None:
+    model = network(name, "float32", s.LONG_CONTEXT)
+    reader = Reader(model, [s.seeded_tokens()[0].tolist()], s.LENGTH + s.LONG, cached)
+    for _ in range(s.LONG):
+        reader.rows[0].append(int(reader.next_logits()[0].argmax()))
+    assert reader.rows[0][s.LENGTH :] == LONG[name].tolist()
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,23 @@ _MOST_ROWS = 40  # classes printed before the rest is summed up
 
 
 @dataclass(frozen=True)
+class Several:
+    """How pictures that may have several labels or none are distributed."""
+
+    train: int  # pictures
+    val: int
+    unlabelled: int  # pictures without a label
+    most: int  # labels of a picture
+
+
+@dataclass(frozen=True)
 class Audit:
     """What a data folder holds. Names are paths relative to it, "/" between parts.
 
     Attributes:
         root: the folder as it was given.
         classes: class names in index order.
-        train_counts, val_counts: pictures of each class.
+        train_counts, val_counts: pictures of each class; of several, once for each.
         unreadable: (name, reason) of files that claim to be pictures and are none; left out.
         skipped: (name, reason) of everything else that was left out.
         empty_classes: class folders without a readable picture; they have no index.
@@ -45,6 +55,7 @@ class Audit:
         huge: pictures of more than `HUGE_PIXELS` pixels.
         fingerprint: SHA-256 (hex) over the content, class and part of every picture used, whatever
             the names and their order: equal for equal data.
+        several: of pictures that may have several labels or none; None: each has one class.
 
     >>> sum(zoo.demo.prepare_digits().audit.train_counts)
     1438
@@ -65,6 +76,7 @@ class Audit:
     fingerprint: str
     near_duplicates_across_parts: tuple[tuple[str, ...], ...] = ()
     huge: tuple[str, ...] = ()
+    several: Several | None = None
 
     @property
     def imbalance(self) -> float:
@@ -80,6 +92,14 @@ class Audit:
     def headline(self) -> str:
         """How many pictures and classes there are."""
         train, val = sum(self.train_counts), sum(self.val_counts)
+        if self.several is not None:
+            labels = (train + val) / (self.several.train + self.several.val)
+            train, val = self.several.train, self.several.val
+            return (
+                f"{self.root}: {train + val} pictures with {len(self.classes)} different labels, "
+                f"{labels:.1f} a picture on average and {self.several.most} at most ({train} to "
+                f"train, {val} to validate)"
+            )
         return (
             f"{self.root}: {train + val} pictures in {len(self.classes)} classes "
             f"({train} to train, {val} to validate)"
@@ -88,6 +108,8 @@ class Audit:
     def remarks(self) -> list[str]:
         """What a person should know before training on it, one string a line."""
         lines: list[str] = []
+        if self.several is not None and self.several.unlabelled:
+            lines.append(f"Without any label: {self.several.unlabelled} pictures")
         if self.imbalance >= IMBALANCE:
             lines.append(
                 f"Uneven: the largest class has {self.imbalance:.1f} times the training pictures "
@@ -166,7 +188,7 @@ def audit(
         facts: from `inspect`, of every file including unreadable ones.
     """
     used = [*train, *val]
-    counts = [Counter(p.class_name for p in part) for part in (train, val)]
+    counts = [folder.counts(part) for part in (train, val)]
     in_class, across_classes, across_parts = _duplicates(train, val, facts)
     return Audit(
         root=str(folder.root),
@@ -190,7 +212,13 @@ def audit(
         huge=tuple(
             p.name for p in used if facts[p.name].width * facts[p.name].height > HUGE_PIXELS
         ),
+        several=_several(folder, train, val) if folder.several else None,
     )
+
+
+def _several(folder: Folder, train: Sequence[Picture], val: Sequence[Picture]) -> Several:
+    labels = [len(folder.labels_of(picture)) for picture in (*train, *val)]
+    return Several(len(train), len(val), labels.count(0), max(labels, default=0))
 
 
 _Groups = tuple[tuple[str, ...], ...]

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 
 from zoo.data.decode import SUFFIXES, MinSide, decode, read_bytes
 from zoo.data.errors import (
+    DataError,
     NoClassFolders,
     NoPictures,
     OneClassOnly,
@@ -39,6 +40,7 @@ from zoo.data.errors import (
 )
 from zoo.data.folder_layout import NO_FILE, OUTSIDE, Picture, PicturesByClass, Skipped, collect
 from zoo.data.image_set import ImageSet
+from zoo.data.manifest import SEPARATOR
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -56,7 +58,9 @@ class Folder:
         empty_classes: class folders without a picture; they get no index.
         skipped: what was left out.
         of_model: the classes are those of a model, whatever pictures there are.
-        strays: (class, pictures) that the model does not know; these pictures are in no part.
+        strays: (class, pictures) that the model does not know; these pictures are in no part, or,
+            where pictures have several labels, without that one.
+        several: pictures may have several labels, or none; `labels_of` gives them.
 
     >>> from PIL import Image
     >>> from pathlib import Path
@@ -75,6 +79,15 @@ class Folder:
     skipped: tuple[Skipped, ...]
     of_model: bool = False
     strays: tuple[tuple[str, int], ...] = ()
+    several: bool = False
+
+    def labels_of(self, picture: Picture) -> tuple[str, ...]:
+        """The names of a picture's labels: its class, or as many as it has."""
+        return labels_of(picture, self.several)
+
+    def counts(self, pictures: Sequence[Picture]) -> Counter[str]:
+        """How many of the pictures have each label."""
+        return Counter(name for picture in pictures for name in self.labels_of(picture))
 
     @property
     def class_to_index(self) -> dict[str, int]:
@@ -92,6 +105,17 @@ class Folder:
         return _checked_for_model(kept) if self.of_model else _checked(kept)
 
 
+def labels_of(picture: Picture, several: bool) -> tuple[str, ...]:
+    """The names of a picture's labels: its class, or, of `several`, as many as it has.
+
+    >>> labels_of(Picture("a/1.jpg", "1.jpg", "beach|sun"), several=True)
+    ('beach', 'sun')
+    """
+    if not several:
+        return (picture.class_name,)
+    return tuple(filter(None, picture.class_name.split(SEPARATOR)))
+
+
 def scan(root: str | os.PathLike[str]) -> Folder:
     """Find the classes and pictures under `root`.
 
@@ -106,20 +130,30 @@ def scan(root: str | os.PathLike[str]) -> Folder:
     return _checked(_folder(root, train, val, skipped))
 
 
-def scan_for_classes(root: str | os.PathLike[str], classes: Sequence[str]) -> Folder:
+def scan_for_classes(
+    root: str | os.PathLike[str], classes: Sequence[str], several: bool = False
+) -> Folder:
     """Find the pictures under `root` for a model whose classes are already fixed, to evaluate it.
 
     The validation part is taken where there is one, else all pictures; they are in `val`, and
     `train` is empty. Classes are matched by name: some may be missing, and their order does not
-    matter. Folders that are no class of the model are counted in `strays`.
+    matter. Folders that are no class of the model are counted in `strays`. For a model of `several`
+    labels a picture, class folders are as good as lists.
 
     Raises:
         MissingFolder, NotAFolder, NoPictures, NoClassFolders: as `scan`.
         StrayClasses: the model knows none of the folder's classes.
+        DataError: pictures have several labels, and the model gives one class.
     """
     train, val, skipped, root = collect(root)
     folder = _folder(root, {}, train if val is None else val, skipped)
-    return _checked_for_model(replace(folder, classes=tuple(classes), of_model=True))
+    if folder.several and not several:
+        raise DataError(
+            f"{root}: some pictures have several labels or none, and the model gives each one "
+            "class; expected a list with one label in every line, or a model trained on several"
+        )
+    folder = replace(folder, classes=tuple(classes), of_model=True, several=several)
+    return _checked_for_model(folder)
 
 
 class FolderImages(ImageSet):
@@ -130,19 +164,32 @@ class FolderImages(ImageSet):
         classes: class names in index order; holds the class of every picture.
         digests: SHA-256 of each picture's file, by name. A file that holds something else by the
             time it is loaded is refused, so that what is learned is what was checked.
+        several: pictures may have several labels; those that are no class count for nothing.
 
     >>> FolderImages([Picture("imgs/cat/1.png", "cat/1.png", "cat")], ["cat"], {}).labels
     array([0])
     """
 
     def __init__(
-        self, pictures: Sequence[Picture], classes: Sequence[str], digests: dict[str, bytes]
+        self,
+        pictures: Sequence[Picture],
+        classes: Sequence[str],
+        digests: dict[str, bytes],
+        several: bool = False,
     ) -> None:
         index = {name: i for i, name in enumerate(classes)}
         self.pictures = tuple(pictures)
         self.classes = tuple(classes)
-        self.labels = np.array([index[p.class_name] for p in pictures], dtype=np.int64)
         self._digests = digests
+        self._several = several
+        if not several:
+            self.labels = np.array([index[p.class_name] for p in pictures], dtype=np.int64)
+            return
+        labels = np.zeros((len(self.pictures), len(index)), dtype=np.uint8)
+        for row, picture in enumerate(self.pictures):
+            known = [index[name] for name in labels_of(picture, several) if name in index]
+            labels[row, known] = 1
+        self.labels = labels
 
     def load(self, index: int, min_side: MinSide = None) -> Image.Image:
         picture = self.pictures[index]
@@ -160,7 +207,7 @@ class FolderImages(ImageSet):
 
     def subset(self, indices: ArrayLike) -> FolderImages:
         chosen = [self.pictures[i] for i in np.asarray(indices, dtype=np.int64)]
-        return FolderImages(chosen, self.classes, self._digests)
+        return FolderImages(chosen, self.classes, self._digests, self._several)
 
 
 def _folder(
@@ -178,12 +225,14 @@ def _folder(
         val=None if val is None else flat(val),
         empty_classes=tuple(sorted({name for name, _ in everywhere} - filled)),
         skipped=tuple(skipped),
+        # A folder may be called anything; only a list says so.
+        several=root.is_file() and any(not name or SEPARATOR in name for name in filled),
     )
 
 
 def _checked(folder: Folder) -> Folder:
     """`folder` with its classes worked out from the training pictures, or the error it deserves."""
-    classes = tuple(sorted({p.class_name for p in folder.train}))
+    classes = tuple(sorted(folder.counts(folder.train)))
     emptied = set(folder.classes) - set(classes)
     folder = replace(
         folder, classes=classes, empty_classes=tuple(sorted({*folder.empty_classes, *emptied}))
@@ -196,7 +245,7 @@ def _checked(folder: Folder) -> Folder:
                 f"{folder.root}: the validation folder holds no picture in a class folder.\n"
                 "Fill it, or remove it: a validation part is then split off the training pictures."
             )
-        strays = sorted({p.class_name for p in folder.val} - set(classes))
+        strays = sorted(set(folder.counts(folder.val)) - set(classes))
         if strays:
             raise StrayClasses(
                 f"{folder.root}: the validation part has classes without training pictures: "
@@ -204,7 +253,7 @@ def _checked(folder: Folder) -> Folder:
                 "Rename these folders alike in both parts, or remove them.",
                 strays,
             )
-    if len(classes) == 1:
+    if len(classes) == 1 and not folder.several:
         raise _one_class(folder)
     return folder
 
@@ -213,16 +262,21 @@ def _checked_for_model(folder: Folder) -> Folder:
     if not folder.val:
         raise _nothing_found(folder)
     known = set(folder.classes)
-    strays = Counter(p.class_name for p in folder.val if p.class_name not in known)
-    kept = tuple(p for p in folder.val if p.class_name in known)
+    found = folder.counts(folder.val)
+    strays = Counter({name: count for name, count in found.items() if name not in known})
+    kept = folder.val
+    if not folder.several:
+        kept = tuple(p for p in folder.val if p.class_name in known)
+    elif not known & set(found):
+        kept = ()
     if not kept:
         raise StrayClasses(
             f"{folder.root}: the model has no class called {listed(sorted(strays))}.\n"
             f"Its classes are {listed(folder.classes)}. Name the folders by the classes they hold.",
             sorted(strays),
         )
-    found = Counter(dict(folder.strays)) + strays
-    return replace(folder, val=kept, strays=tuple(sorted(found.items())))
+    before = Counter() if folder.several else Counter(dict(folder.strays))
+    return replace(folder, val=kept, strays=tuple(sorted((before + strays).items())))
 
 
 def _nothing_found(folder: Folder) -> Exception:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,8 @@ class ImageSet(ABC):
 
     Attributes:
         classes: class names; a label is an index into them.
-        labels: (N,) int64.
+        labels: (N,) int64; or, where pictures may have several labels or none, (N, classes) uint8,
+            1 for those that a picture has.
 
     >>> images = zoo.demo.load_digits()
     >>> isinstance(images, ImageSet), len(images), images.load(0).size
@@ -29,7 +30,12 @@ class ImageSet(ABC):
     """
 
     classes: tuple[str, ...]
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
+
+    @property
+    def several(self) -> bool:
+        """Whether pictures may have several labels, or none."""
+        return self.labels.ndim == 2
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -54,6 +60,8 @@ class ImageSet(ABC):
 
     def counts(self) -> NDArray[np.int64]:
         """(len(classes),) number of pictures of each class."""
+        if self.several:
+            return self.labels.sum(axis=0, dtype=np.int64)
         return np.bincount(self.labels, minlength=len(self.classes))
 
 

@@ -6,6 +6,13 @@
 
 Paths are relative to the list's folder. The split may be left out; a validation part is then split
 off. Other columns are ignored. Columns may also be called as COLUMNS says, in any case.
+
+A picture may have several labels, with | between them or in a JSON list, or none where other
+pictures have several:
+
+    path,label                            {"path": "a/1.jpg", "label": ["beach", "sun"]}
+    a/1.jpg,beach|sun                     {"path": "a/2.jpg", "label": []}
+    a/2.jpg,
 """
 
 from __future__ import annotations
@@ -25,10 +32,13 @@ SUFFIXES = (".csv", ".tsv", ".jsonl")
 
 COLUMNS = {
     "path": ("path", "file", "filename", "file_name", "image", "image_path"),
-    "label": ("label", "class", "class_name", "category"),
+    "label": ("label", "labels", "class", "class_name", "category", "tags"),
     "split": ("split", "part", "subset", "set"),
 }
 """Names of each column, the first found counts."""
+
+SEPARATOR = "|"
+"""Stands between the labels of a picture that has several."""
 
 _PARTS = {"train": "train", "training": "train"} | dict.fromkeys(
     ("val", "valid", "validation", "test"), "val"
@@ -40,7 +50,9 @@ class ManifestError(DataError):
 
 
 def read_manifest(path: Path) -> list[tuple[Path, str, str | None]]:
-    """(picture's path, class, "train" or "val" or None) of each line of a list, each once.
+    """(picture's path, class, "train" or "val" or None) of each line of a list, each once. The
+    class of a picture with several labels is all of them, sorted, with SEPARATOR between; that of
+    a picture without any is "".
 
     Raises:
         ManifestError: no columns of these names, a line without a path or a class, another split
@@ -51,15 +63,20 @@ def read_manifest(path: Path) -> list[tuple[Path, str, str | None]]:
     (PosixPath('a/1.jpg'), 'cat', 'train')
     """
     found: dict[Path, tuple[str, str | None, int]] = {}
+    unlabelled: list[int] = []  # lines whose picture may have no label where others have several
+    several = False
     for line, row in _rows(path):
-        values = {column: _value(row, column) for column in COLUMNS}
-        if not all(map(_can_be_written, values.values())):
+        values = {column: _value(row, column) for column in ("path", "split")}
+        labels, is_list = _labels(row, path, line)
+        if not all(map(_can_be_written, (*values.values(), *labels))):
             raise ManifestError(
                 f"{path}, line {line}: a NUL or half of a surrogate pair; expected text"
             )
-        if not values["path"] or not values["label"]:
-            missing = "path" if not values["path"] else "label"
-            raise ManifestError(f"{path}, line {line}: no {missing}; expected one in every line")
+        several = several or len(labels) > 1 or (is_list and not labels)
+        if not values["path"]:
+            raise ManifestError(f"{path}, line {line}: no path; expected one in every line")
+        if not labels and not is_list:
+            unlabelled.append(line)
         part = None
         if values["split"]:
             part = _PARTS.get(values["split"].lower())
@@ -68,14 +85,16 @@ def read_manifest(path: Path) -> list[tuple[Path, str, str | None]]:
                     f"{path}, line {line}: split {values['split']!r}; expected train or val"
                 )
         picture = path.parent / values["path"]
-        label = unicodedata.normalize("NFC", values["label"])
+        label = SEPARATOR.join(labels)
         before = found.setdefault(picture, (label, part, line))
         if before[:2] != (label, part):
             raise ManifestError(
                 f"{path}, line {line}: {values['path']} is {label!r} here and {before[0]!r} in "
-                f"line {before[2]}, or in another split; expected one class and one split for each "
-                "picture"
+                f"line {before[2]}, or in another split; expected one line for each picture, with "
+                f"{SEPARATOR} between its labels where it has several"
             )
+    if unlabelled and not several:
+        raise ManifestError(f"{path}, line {unlabelled[0]}: no label; expected one in every line")
     parts = {part for _, part, _ in found.values()}
     if None in parts and len(parts) > 1:
         line = next(line for _, part, line in found.values() if part is None)
@@ -135,6 +154,23 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
             f'{path}, line {number}: expected an object such as {{"path": "1.jpg", "label": "cat"}}'
         )
     return {key.lower(): value for key, value in row.items()}
+
+
+def _labels(row: dict[str, Any], path: Path, line: int) -> tuple[list[str], bool]:
+    """The labels of a line, sorted, and whether they are a list rather than a text."""
+    name = next((n for n in COLUMNS["label"] if isinstance(row.get(n), list)), None)
+    if name is None:
+        given: list[Any] = _value(row, "label").split(SEPARATOR)
+    else:
+        given = row[name]
+    if any(isinstance(g, bool) or not isinstance(g, str | int) for g in given):
+        raise ManifestError(
+            f'{path}, line {line}: labels {given!r}; expected texts, such as ["beach", "sun"]'
+        )
+    labels = {unicodedata.normalize("NFC", str(g).strip()) for g in given} - {""}
+    if any(SEPARATOR in label for label in labels):
+        raise ManifestError(f"{path}, line {line}: a label with {SEPARATOR} in it; expected none")
+    return sorted(labels), name is not None
 
 
 def _value(row: dict[str, Any], column: str) -> str:

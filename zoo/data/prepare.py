@@ -64,12 +64,17 @@ def prepare_folder(
             f"{root}: has a validation part of its own, so it cannot be cut into folds.\n"
             "Name the folder of the training part, or leave out --folds."
         )
+    if fold is not None and folder.several:
+        raise DataError(
+            f"{root}: some pictures have several labels, and folds are cut by class; leave out "
+            "--folds"
+        )
     folder, facts, digests = _read(folder, strict, threads, progress)
-    train = FolderImages(folder.train, folder.classes, digests)
+    train = FolderImages(folder.train, folder.classes, digests, folder.several)
     if folder.val is None:
         train, val = split(train, val_fraction, seed, fold)
     else:
-        val = FolderImages(folder.val, folder.classes, digests)
+        val = FolderImages(folder.val, folder.classes, digests, folder.several)
     return PreparedFolder(train, val, audit(folder, train.pictures, val.pictures, facts))
 
 
@@ -77,20 +82,22 @@ def prepare_evaluation(
     root: str | os.PathLike[str],
     classes: Sequence[str],
     *,
+    several: bool = False,
     strict: bool = False,
     threads: int | None = None,
     progress: bool = False,
 ) -> tuple[FolderImages, Audit, dict[str, int]]:
     """The pictures of a folder labelled by a model's `classes`: its validation part where it has
     one, else all of it; the audit; and how many pictures are left out because the model does not
-    know their class, by class. Arguments and errors are those of `prepare_folder`.
+    know their class, by class. `several` says that the model gives pictures several labels; the
+    other arguments and the errors are those of `prepare_folder`.
 
     Raises:
         StrayClasses: strict, and there is a class that the model does not know; or it knows none.
 
     >>> images, audit, unknown = prepare_evaluation("imgs", ["cat", "dog"])     # doctest: +SKIP
     """
-    folder = scan_for_classes(root, classes)
+    folder = scan_for_classes(root, classes, several)
     if strict and folder.strays:
         names = [name for name, _ in folder.strays]
         raise StrayClasses(
@@ -101,7 +108,7 @@ def prepare_evaluation(
         )
     folder, facts, digests = _read(folder, strict, threads, progress)
     assert folder.val is not None
-    images = FolderImages(folder.val, folder.classes, digests)
+    images = FolderImages(folder.val, folder.classes, digests, folder.several)
     return images, audit(folder, (), images.pictures, facts), dict(folder.strays)
 
 

@@ -95,13 +95,21 @@ def split(
     1797
     """
     digests = [images.digest(i) for i in range(len(images))]
-    train, val = split_by_content(images.labels, digests, val_fraction, seed, fold)
+    groups = _rarest(images.labels) if images.several else images.labels
+    train, val = split_by_content(groups, digests, val_fraction, seed, fold)
     if len(val) == 0:
         raise DataError(
             "no class has two distinct pictures, so none can be kept for validation.\n"
             "Add pictures, or a validation folder: val/CLASS beside train/CLASS."
         )
-    untrained = np.setdiff1d(images.labels, images.labels[train])
+    present = np.flatnonzero(images.counts())
+    untrained = np.setdiff1d(present, np.flatnonzero(images.subset(train).counts()))
+    if len(untrained) and images.several:
+        names = ", ".join(images.classes[i] for i in untrained)
+        raise DataError(
+            f"no training picture is left for {names}: all that have this label were drawn for "
+            "validation.\nAdd pictures, name the parts in a column split, or take another --seed."
+        )
     if len(untrained):
         names = ", ".join(images.classes[i] for i in untrained)
         raise DataError(
@@ -110,6 +118,15 @@ def split(
         )
     # `subset` returns the type it is called on.
     return images.subset(train), images.subset(val)  # type: ignore[return-value]
+
+
+def _rarest(labels: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The rarest label of each picture, by which pictures with several are divided; the number of
+    labels for those without any."""
+    counts = labels.sum(axis=0, dtype=np.float64)
+    rarity = np.where(labels > 0, counts, np.inf)
+    none = np.full((len(labels), 1), np.finfo(float).max)
+    return np.concatenate([rarity, none], axis=1).argmin(axis=1)
 
 
 def _val_count(distinct: int, fraction: float) -> int:

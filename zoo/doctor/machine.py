@@ -164,10 +164,11 @@ def _memory() -> Finding:
 
 
 def _gpu() -> list[Finding]:
-    if importlib.util.find_spec("engine.cuda") is None:
-        return [_found("GPU", "not used: this build computes on the CPU")]
-    rows = importlib.import_module("engine.cuda").findings()
-    return _of_cuda(rows)
+    if importlib.util.find_spec("engine.cuda") is not None:
+        cuda = importlib.import_module("engine.cuda")
+        if hasattr(cuda, "findings"):
+            return _of_cuda(cuda.findings())
+    return [_found("GPU", "not used: this build computes on the CPU")]
 
 
 def _of_cuda(rows: Sequence[Any]) -> list[Finding]:

@@ -72,11 +72,18 @@ def _config(model: ImageModel) -> dict[str, Any]:
     prepared = model.preprocessing
     head = "head.fc" if isinstance(model, VGG) else model.classifier_name
     facts = model.facts()
+    several: dict[str, Any] = {}
+    if model.thresholds is not None:
+        several = {
+            "problem_type": "multi_label_classification",
+            "thresholds": list(model.thresholds),
+        }
     return {
         "architecture": model.arch,
         "num_classes": len(model.classes),
         "num_features": model.head_features,
         "label_names": list(model.classes),
+        **several,
         "pretrained_cfg": {
             "input_size": [facts["config"].get("in_chans", 3), prepared.size, prepared.size],
             "crop_pct": prepared.size / prepared.resize,

@@ -66,6 +66,8 @@ class ImageModel(ZooModel):
         classes: names of the outputs, in their order; numbers where no names are known; none
             without a last layer.
         preprocessing: how pictures are made ready for these weights.
+        thresholds: where pictures may have several labels, the probability from which each is
+            given; None: each picture has one class.
         num_features: channels of the last maps.
         head_features: numbers that the last layer sees.
 
@@ -81,6 +83,7 @@ class ImageModel(ZooModel):
     config: ImageConfig
     classes: tuple[str, ...]
     preprocessing: Preprocessing
+    thresholds: tuple[float, ...] | None = None
     num_features: int
     head_features: int
 
@@ -202,7 +205,7 @@ class ImageModel(ZooModel):
         return state | {key: adapted.astype("float32")}, (notice,)
 
     def describe(self, card: Card | None, run: Mapping[str, Any]) -> None:
-        """Sets `classes` and `preprocessing`; see ZooModel.describe."""
+        """Sets `classes`, `preprocessing` and `thresholds`; see ZooModel.describe."""
         names: tuple[str, ...] = ()
         self.preprocessing = self.config.preprocessing
         if card is not None and card.classes is not None and card.input is not None:
@@ -222,18 +225,24 @@ class ImageModel(ZooModel):
         last = None if dropped else self.get_classifier()
         outputs = last.out_features if isinstance(last, Linear) else 0
         self.classes = names if len(names) == outputs else tuple(map(str, range(outputs)))
+        thresholds = tuple(map(float, run.get("thresholds") or ()))
+        self.thresholds = thresholds if len(thresholds) == outputs > 0 else None
 
     def facts(self) -> dict[str, Any]:
-        """See ZooModel.facts; adds "classes" and "preprocessing"."""
+        """See ZooModel.facts; adds "classes", "preprocessing" and, of several labels a picture,
+        "thresholds"."""
         channels = self.state_dict()[f"{self.input_name}.weight"].shape[1]
         config = {"num_classes": len(self.classes)}
         if channels != _COLOURS:
             config["in_chans"] = channels
-        return super().facts() | {
+        facts: dict[str, Any] = {
             "config": config,
             "classes": list(self.classes),
             "preprocessing": self.preprocessing.to_dict(),
         }
+        if self.thresholds is not None:
+            facts["thresholds"] = list(self.thresholds)
+        return super().facts() | facts
 
 
 def expect_images(model: ZooModel) -> ImageModel:

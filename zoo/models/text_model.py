@@ -11,7 +11,7 @@ from zoo.text.errors import TokenizerError
 
 if TYPE_CHECKING:
     from hub import Card
-    from zoo.models.gpt import KVCache
+    from zoo.models.kv_cache import KVCache
     from zoo.text.generation import Completion
     from zoo.text.tokenizer import Tokenizer
 

@@ -103,9 +103,9 @@ def line_chart(
     )
 
 
-def reliability_chart(found: Calibration) -> Element:
+def reliability_chart(found: Calibration, what: str = "pictures") -> Element:
     """Accuracy over confidence in bins, the diagonal of a calibrated model, and bars of how many
-    pictures there were."""
+    pictures there were, or whatever `what` says."""
     axes = _Axes(0.0, 1.0, 0.0, 1.0)
     drawn = axes.frame(percent)
     x0, y0 = axes.at(0, 0)
@@ -117,7 +117,7 @@ def reliability_chart(found: Calibration) -> Element:
             continue
         left, right = found.edges[i], found.edges[i + 1]
         text = (
-            f"confidence {percent(left)} to {percent(right)}: {count} pictures, "
+            f"confidence {percent(left)} to {percent(right)}: {count} {what}, "
             f"{percent(found.accuracy[i])} right"
         )
         drawn += [
@@ -128,7 +128,7 @@ def reliability_chart(found: Calibration) -> Element:
         drawn.append(h("circle", cx=cx, cy=cy, r=3, class_="dot val"))
     legend = [
         h("span", h("i", class_=f"key {look}"), name, class_="legend")
-        for look, name in (("val", "accuracy"), ("count", "pictures"), ("ideal", "ideal"))
+        for look, name in (("val", "accuracy"), ("count", what), ("ideal", "ideal"))
     ]
     return h(
         "figure",

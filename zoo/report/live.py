@@ -130,6 +130,8 @@ def charts(rows: Sequence[Row]) -> Element:
             *_measured(ends, at_end, "val_accuracy"),
         ]
         drawn.append(("accuracy", both, percent))
+    if ends and "val_map" in ends[0]:
+        drawn.append(("mean average precision", _measured(ends, at_end, "val_map"), percent))
     if ends and "val_perplexity" in ends[0]:
         drawn.append(("perplexity", _measured(ends, at_end, "val_perplexity"), plain))
     drawn.append(("learning rate", [Line("", "rate", at_step, column(steps, "lr"))], plain))

@@ -11,7 +11,7 @@ import engine
 from zoo.data.decode import decode_with_facts
 from zoo.report.gradcam import grad_cam
 from zoo.report.pictures import heated, thumbnail
-from zoo.train.inference import scores, softmax
+from zoo.train.inference import as_probabilities, scores
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
@@ -65,7 +65,7 @@ def look(
     found = decode_with_facts(data, name=name)
     square = model.preprocessing.apply(found.image)  # (size, size, 3)
     with engine.no_grad():
-        (shares,) = softmax(scores(model, square[None], model.preprocessing))
+        (shares,) = as_probabilities(model, scores(model, square[None], model.preprocessing))
     best = np.argsort(-shares, kind="stable")[:topk].tolist()
     chosen = best[0] if explain is None else explain
     if not 0 <= chosen < len(shares):

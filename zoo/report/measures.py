@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,14 +160,27 @@ class Calibration:
     error: float
 
 
-def calibration(answers: Answers, bins: int = CALIBRATION_BINS) -> Calibration:
-    """Guo et al., 2017, "On calibration of modern neural networks", equation 3, equal bins."""
+def calibration(answers: Answers) -> Calibration:
+    """Whether the answers of a classifier are right as often as it is sure of them."""
+    return calibration_of(answers.confidence, answers.right)
+
+
+def calibration_of(
+    said: NDArray[Any], right: NDArray[np.bool_], bins: int = CALIBRATION_BINS
+) -> Calibration:
+    """Guo et al., 2017, "On calibration of modern neural networks", equation 3, equal bins.
+
+    Args:
+        said: (N,) probabilities.
+        right: (N,) whether what was given this probability is so.
+        bins: how many.
+    """
     edges = np.linspace(0, 1, bins + 1)
-    at = np.clip(np.ceil(answers.confidence * bins).astype(np.int64) - 1, 0, bins - 1)
+    at = np.clip(np.ceil(said * bins).astype(np.int64) - 1, 0, bins - 1)
     counts = np.bincount(at, minlength=bins)
     with np.errstate(invalid="ignore"):
-        confidence = np.bincount(at, answers.confidence, minlength=bins) / counts
-        accuracy = np.bincount(at, answers.right.astype(float), minlength=bins) / counts
+        confidence = np.bincount(at, said, minlength=bins) / counts
+        accuracy = np.bincount(at, right.astype(float), minlength=bins) / counts
     gaps = np.where(counts > 0, np.abs(accuracy - confidence), 0.0)
-    error = float((counts * gaps).sum() / len(answers)) if len(answers) else math.nan
+    error = float((counts * gaps).sum() / len(said)) if len(said) else math.nan
     return Calibration(edges, counts, confidence, accuracy, error)

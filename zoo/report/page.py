@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from zoo.report.gradcam import grad_cam
 from zoo.report.html import Child, Element, document, h
 from zoo.report.measures import Answers
 from zoo.report.pictures import heated, thumbnail
-from zoo.report.record import Record, commit
+from zoo.report.record import Record
 from zoo.report.style import STYLE
 from zoo.train.report import REPORT, duration
 from zoo.train.scored import answer
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
 
 _SHOWN = 12  # mistakes shown as pictures, and as many hits
-_PLATFORM = ("system", "machine")
 
 
 def write_report(
@@ -79,7 +77,7 @@ def _body(
 ) -> list[Child]:
     return [
         _head(record, answers),
-        sections.curves(record.rows),
+        sections.curves(record.rows, sections.ACCURACY),
         sections.confusion(answers),
         sections.class_section(answers),
         sections.calibrated(answers),
@@ -96,7 +94,7 @@ def _body(
             record.config.to_dict(),
             record.own_settings(),
         ),
-        sections.provenance(_sources(record), record.command()),
+        sections.provenance(record.sources(), record.command()),
     ]
 
 
@@ -121,8 +119,7 @@ def _head(record: Record, answers: Answers) -> Element:
                 (
                     "took",
                     duration(summary["seconds"]),
-                    f"{summary['images_per_second']:.1f} images/s, "
-                    f"{summary['peak_memory_bytes'] / 2**20:.0f} MiB",
+                    sections.effort(summary),
                 ),
             ]
         ),
@@ -163,16 +160,17 @@ def _cards(
     if not positions:
         return []
     squares = [model.preprocessing.apply(val.load(i)) for i in positions]
-    maps = _heat(model, squares, answers.predicted[positions])
+    maps = heat_of(model, squares, answers.predicted[positions])
     return [
         _card(i, square, heat, answers, val.name(i))
         for i, square, heat in zip(positions, squares, maps, strict=True)
     ]
 
 
-def _heat(
+def heat_of(
     model: ImageModel, squares: list[NDArray[np.uint8]], classes: NDArray[np.int64]
 ) -> list[NDArray[np.float32] | None]:
+    """Where the model looked for a class of each picture; None of one that has no maps."""
     try:
         return [  # one at a time: a page must not take more memory than a step of training
             grad_cam(model, square[None], classes[i : i + 1])[0] for i, square in enumerate(squares)
@@ -190,12 +188,10 @@ def _card(
 ) -> Element:
     said, is_ = answers.classes[answers.predicted[i]], answers.classes[answers.labels[i]]
     wrong = said != is_
-    images = [h("img", src=thumbnail(square), alt=f"picture {name}")]
-    if heat is not None:
-        images.append(h("img", src=heated(square, heat), alt="where the model looked"))
-    return h(
-        "div",
-        h("div", images, class_="pair"),
+    return card(
+        square,
+        heat,
+        name,
         h(
             "div",
             h("bdi", said, class_="said wrong" if wrong else "said"),
@@ -204,20 +200,20 @@ def _card(
         h("div", "is ", h("bdi", is_), f" {percent(float(answers.label_probability[i]))}")
         if wrong
         else None,
-        h("div", h("bdi", name), class_="path"),
-        class_="card",
     )
 
 
-def _sources(record: Record) -> list[tuple[str, str]]:
-    weights, origin = record.weights, record.origin
-    return [
-        ("these weights, SHA-256", record.summary["weights_sha256"]),
-        ("started from", weights["source"]["name"]),
-        ("of SHA-256", weights["source"]["sha256"] or "–"),
-        ("pictures", f"{weights['data']['pictures']} in {origin['data_path']}"),
-        ("their fingerprint", weights["data"]["fingerprint"]),
-        *((f"version of {name}", version) for name, version in weights["versions"].items()),
-        ("commit of zoo", commit() or "not known"),
-        ("computer", " ".join(getattr(platform, part)() for part in _PLATFORM)),
-    ]
+def card(
+    square: NDArray[np.uint8], heat: NDArray[np.float32] | None, name: str, *said: Child
+) -> Element:
+    """A picture, where the model looked, and what there is to say of it."""
+    images = [h("img", src=thumbnail(square), alt=f"picture {name}")]
+    if heat is not None:
+        images.append(h("img", src=heated(square, heat), alt="where the model looked"))
+    return h(
+        "div",
+        h("div", images, class_="pair"),
+        *said,
+        h("div", h("bdi", name), class_="path"),
+        class_="card",
+    )

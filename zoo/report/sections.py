@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from zoo.report.charts import Line, interval, line_chart, percent, reliability_chart
+from zoo.report.charts import Line, interval, line_chart, percent, plain, reliability_chart
 from zoo.report.html import Child, Element, h
 from zoo.report.measures import (
     Answers,
+    Calibration,
     ClassScore,
     Share,
     calibration,
@@ -21,6 +23,7 @@ from zoo.report.measures import (
 from zoo.report.pictures import heat_map
 from zoo.train.curves import column, smoothed
 from zoo.train.log import Row
+from zoo.train.report import speed_text
 
 _MOST_IN_MATRIX = 20  # classes; with more, a picture and a list of pairs replace the table
 _MOST_PAIRS = 25
@@ -41,8 +44,37 @@ def facts(pairs: Sequence[tuple[str, str, str]]) -> Element:
     )
 
 
-def curves(rows: Sequence[Row]) -> Element:
-    """Loss, accuracy and learning rate over the epochs."""
+def effort(summary: dict[str, Any]) -> str:
+    """Speed and memory of a run on pictures, from its summary."""
+    speed = speed_text(summary["images_per_second"], summary.get("features_per_second"))
+    return f"{speed}, {summary['peak_memory_bytes'] / 2**20:.0f} MiB"
+
+
+@dataclass(frozen=True)
+class Score:
+    """What decides how good an epoch was, for a chart.
+
+    Attributes:
+        title: of the chart.
+        train, val: its names in the rows of the log.
+        text: how values are written.
+        y_range: least and greatest of the chart; None takes the data's.
+        start: its value, and that of the loss, before the first step; None: not known.
+    """
+
+    title: str
+    train: str
+    val: str
+    text: Callable[[float], str] = plain
+    y_range: tuple[float | None, float | None] = (None, None)
+    start: tuple[float, float] | None = None
+
+
+ACCURACY = Score("accuracy", "train_accuracy", "val_accuracy", percent, (None, 1.0))
+
+
+def curves(rows: Sequence[Row], score: Score) -> Element:
+    """Loss, score and learning rate over the epochs."""
     steps = [row for row in rows if row["kind"] == "step"]
     epochs = [row for row in rows if row["kind"] == "epoch"]
     steps_an_epoch = epochs[0]["step"] if epochs else max(len(steps), 1)
@@ -50,11 +82,17 @@ def curves(rows: Sequence[Row]) -> Element:
     at_epoch = column(epochs, "step") / steps_an_epoch
     loss = column(steps, "loss")
     kept = [i for i, row in enumerate(epochs) if row["best"]]
-    val = column(epochs, "val_accuracy")
+    val, val_loss, at_val = column(epochs, score.val), column(epochs, "val_loss"), at_epoch
     mark = None
     if kept:
-        best = kept[-1]
-        mark = (float(at_epoch[best]), float(val[best]), f"kept: {percent(float(val[best]))}")
+        best = float(val[kept[-1]])
+        mark = (float(at_epoch[kept[-1]]), best, f"kept: {score.text(best)}")
+    if score.start is not None:
+        at_val = np.concatenate([[0.0], at_val])
+        val, val_loss = (
+            np.concatenate([[start], values])
+            for start, values in zip(score.start, (val, val_loss), strict=True)
+        )
     return section(
         "How training went",
         h(
@@ -64,21 +102,19 @@ def curves(rows: Sequence[Row]) -> Element:
                 [
                     Line("", "faint", at_step, loss),
                     Line("training", "train", at_step, smoothed(loss)),
-                    Line("validation", "val", at_epoch, column(epochs, "val_loss"), dots=True),
+                    Line("validation", "val", at_val, val_loss, dots=True),
                 ],
                 x_name="epoch",
             ),
             line_chart(
-                "accuracy",
+                score.title,
                 [
-                    Line(
-                        "training", "train", at_epoch, column(epochs, "train_accuracy"), dots=True
-                    ),
-                    Line("validation", "val", at_epoch, val, dots=True),
+                    Line("training", "train", at_epoch, column(epochs, score.train), dots=True),
+                    Line("validation", "val", at_val, val, dots=True),
                 ],
                 x_name="epoch",
-                y_text=percent,
-                y_range=(None, 1.0),
+                y_text=score.text,
+                y_range=score.y_range,
                 mark=mark,
             ),
             line_chart(
@@ -167,7 +203,7 @@ def class_section(answers: Answers) -> Element:
             class_="quiet",
         ),
         h("div", table(head, map(_class_row, shown), numeric=(1,)), class_="scroll"),
-        _folded(
+        foldable(
             f"{len(folded)} more classes",
             h("div", table(head, map(_class_row, folded), numeric=(1,)), class_="scroll"),
         )
@@ -182,11 +218,12 @@ def class_section(answers: Answers) -> Element:
 def _class_row(score: ClassScore) -> list[Child]:
     row: list[Child] = [_name(score.name), str(score.pictures)]
     for share in (score.precision, score.recall, score.f1):
-        row += [[percent(share.value), " ", _range(share)], interval(share)]
+        row += [[percent(share.value), " ", range_of(share)], interval(share)]
     return row
 
 
-def _range(share: Share) -> Element | None:
+def range_of(share: Share) -> Element | None:
+    """The ends of an interval in small print; None where nothing was counted."""
     if math.isnan(share.low):
         return None
     return h("span", f"{100 * share.low:.0f}–{100 * share.high:.0f}", class_="range")
@@ -194,28 +231,32 @@ def _range(share: Share) -> Element | None:
 
 def calibrated(answers: Answers) -> Element:
     """Whether the model's confidence can be believed."""
-    found = calibration(answers)
     mean = float(answers.confidence.mean())
     verdict = "about right"
     if abs(mean - answers.accuracy.value) > 0.02:
         verdict = "too sure" if mean > answers.accuracy.value else "not sure enough"
+    said = (
+        f"On average the model is {percent(mean)} sure and {percent(answers.accuracy.value)} "
+        f"right: {verdict}."
+    )
+    return calibration_section(calibration(answers), "pictures", said)
+
+
+def calibration_section(found: Calibration, what: str, said: str = "") -> Element:
+    """Probabilities of `what` beside how often they came true."""
     return section(
         "Can its confidence be believed?",
         h(
             "div",
-            reliability_chart(found),
+            reliability_chart(found, what),
             h(
                 "div",
-                h(
-                    "p",
-                    f"Expected calibration error {percent(found.error)}. On average the model is "
-                    f"{percent(mean)} sure and {percent(answers.accuracy.value)} right: {verdict}.",
-                ),
+                h("p", f"Expected calibration error {percent(found.error)}. {said}"),
                 h(
                     "p",
                     "Points on the dashed line are calibrated: of answers given with 80% "
                     "confidence, 80% are right. Below it the model is too sure. Bins with few "
-                    "pictures say little.",
+                    f"{what} say little.",
                     class_="quiet",
                 ),
                 style="flex:1 1 16rem",
@@ -235,7 +276,7 @@ def settings_section(
         "Recipe",
         h("p", h("b", recipe), [h("div", reason, class_="quiet") for reason in reasons]),
         table(["its own", ""], first) if first else None,
-        _folded(f"{len(rest)} settings as the recipe has them", table(["setting", ""], rest)),
+        foldable(f"{len(rest)} settings as the recipe has them", table(["setting", ""], rest)),
     )
 
 
@@ -280,13 +321,14 @@ def audit_section(
             ],
         ),
         h("div", table(head, shown, numeric=(1, 2)), class_="scroll"),
-        _folded(f"{len(folded)} more classes", table(head, folded, numeric=(1, 2)))
+        foldable(f"{len(folded)} more classes", table(head, folded, numeric=(1, 2)))
         if folded
         else None,
     )
 
 
-def _folded(summary: str, *children: Child) -> Element:
+def foldable(summary: str, *children: Child) -> Element:
+    """A part that opens when it is clicked on."""
     return h("details", h("summary", summary), *children)
 
 

@@ -82,5 +82,9 @@ code{overflow-wrap:anywhere}
 pre{background:var(--panel);padding:.8rem;border-radius:8px;white-space:pre-wrap;
 overflow-wrap:anywhere;margin:.4rem 0}
 .own{font-weight:700}
+.samples{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:1.2rem}
+.samples figure{max-width:none;min-width:0}
+.sample{font-family:inherit;font-size:.9rem}
+.prompt{color:var(--quiet)}
 @media print{details{display:block}.card{break-inside:avoid}}
 """

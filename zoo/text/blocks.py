@@ -18,7 +18,8 @@ from zoo.models.gpt import IGNORED
 from zoo.text.corpus import Corpus
 from zoo.text.errors import TooLittleText
 
-_FEW = 10  # documents, of which fewer are not divided as wholes
+WHOLE_FROM = 10
+"""Documents from which on whole ones validate."""
 _MANY = 8  # blocks, of which one may be given up
 
 
@@ -50,8 +51,8 @@ class Tokens:
 def split(corpus: Corpus, fraction: float, seed: int, block: int) -> tuple[Tokens, Tokens]:
     """What to train on and what to validate on.
 
-    From 10 documents on, whole documents validate, drawn by the seed; with fewer, one stretch of
-    the text that starts where the seed says.
+    From 10 documents on, whole documents validate, drawn by the seed, equal ones together; with
+    fewer, one stretch of the text that starts where the seed says.
 
     Raises:
         TooLittleText: one of the two would have fewer than two tokens.
@@ -60,14 +61,17 @@ def split(corpus: Corpus, fraction: float, seed: int, block: int) -> tuple[Token
     draw = np.random.Generator(np.random.Philox(key=np.array([seed, 1], np.uint64)))
     wanted = round(count * fraction)
     chosen = np.zeros(count, np.bool_)
-    if documents >= _FEW:
+    if documents >= WHOLE_FROM:
         taken = 0
+        equal = _equal_documents(corpus)
         for number in draw.permutation(documents):
-            start, stop = corpus.starts[number : number + 2]
-            if taken and taken + (stop - start) > wanted:
+            spans = [corpus.starts[n : n + 2] for n in equal.get(number, [number])]
+            size = sum(stop - start for start, stop in spans)
+            if chosen[spans[0][0]] or (taken and taken + size > wanted):
                 continue
-            chosen[start:stop] = True
-            taken += stop - start
+            for start, stop in spans:
+                chosen[start:stop] = True
+            taken += size
             if taken >= wanted:
                 break
     else:
@@ -84,6 +88,15 @@ def split(corpus: Corpus, fraction: float, seed: int, block: int) -> tuple[Token
                 "more text"
             )
     return train, val
+
+
+def _equal_documents(corpus: Corpus) -> dict[int, list[int]]:
+    """Of each document that is there more than once, all its numbers."""
+    _, kinds, counts = np.unique(corpus.digests, return_inverse=True, return_counts=True)
+    groups: dict[int, list[int]] = {}
+    for number in np.flatnonzero(counts[kinds] > 1).tolist():
+        groups.setdefault(int(kinds[number]), []).append(number)
+    return {number: group for group in groups.values() for number in group}
 
 
 def _part(corpus: Corpus, chosen: NDArray[np.bool_]) -> Tokens:

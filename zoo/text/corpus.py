@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,11 @@ from hub.cache import Cache
 from hub.progress import progress_bar
 from hub.sealed import find_sealed, write_sealed
 from zoo.text.errors import TextNotFound
+from zoo.text.facts import TextFacts, digest_of
 from zoo.text.read import Document, find_files, read_documents
 from zoo.text.tokenizer import Tokenizer
 
-_VERSION = 1  # of the layout and of the rules above; part of the names of files
+_VERSION = 2  # of the layout and of the rules above; part of the names of files
 _PART = 1 << 18  # characters that are tokenised at once
 
 
@@ -42,6 +43,8 @@ class Corpus:
         bytes: of text that is learned, as UTF-8, for bits per byte.
         fingerprint: SHA-256 of all that the tokens follow from.
         files: how many were read.
+        digests: (documents,) of uint64: equal for equal documents; empty where not known.
+        facts: what else reading showed.
     """
 
     tokens: NDArray[Any]
@@ -50,6 +53,8 @@ class Corpus:
     bytes: int
     fingerprint: str
     files: int
+    digests: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    facts: TextFacts = field(default_factory=TextFacts)
 
     def lines(self) -> list[str]:
         """What was found, for people."""
@@ -90,9 +95,10 @@ def load_corpus(
     folder = hub.cache_home() / "tokens"
     kept = find_sealed(folder, fingerprint)
     if kept is None:
-        made, size = _tokenised(files, tokenizer, bad_bytes, show_progress)
+        made, size, facts = _tokenised(files, tokenizer, bad_bytes, show_progress)
         try:
-            kept = write_sealed(folder, fingerprint, made, {"bytes": json.dumps(size)})
+            metadata = {"bytes": json.dumps(size), "facts": json.dumps(asdict(facts))}
+            kept = write_sealed(folder, fingerprint, made, metadata)
         except (PermissionError, NotADirectoryError, FileExistsError) as error:
             raise Cache(hub.cache_home()).unusable(error) from error
     arrays, metadata = hub.read_safetensors(kept)
@@ -104,22 +110,27 @@ def load_corpus(
         int(json.loads(metadata["bytes"])),
         fingerprint,
         len(files),
+        arrays["digests"],
+        TextFacts(**json.loads(metadata["facts"])),
     )
 
 
 def _tokenised(
     files: Sequence[Path], tokenizer: Tokenizer, bad_bytes: str, show_progress: bool
-) -> tuple[dict[str, NDArray[Any]], int]:
+) -> tuple[dict[str, NDArray[Any]], int, TextFacts]:
     kind = np.uint16 if tokenizer.size <= 1 << 16 else np.uint32
     parts: list[NDArray[Any]] = []
     unlearned: list[tuple[int, int]] = []  # spans of prompts
     starts, total, learned_bytes = [0], 0, 0
+    digests: list[int] = []
+    facts = TextFacts()
     size = sum(path.stat().st_size for path in files)
     with progress_bar(
         show=show_progress, total=size, desc="tokenising", unit="B", unit_scale=True, leave=False
     ) as bar:
         for path in files:
             data = path.read_bytes()
+            facts.add_file(data)
             for document in read_documents(path, data, bad_bytes):
                 prompt = tokenizer.encode(document.prompt)
                 if prompt:
@@ -131,6 +142,8 @@ def _tokenised(
                 total += len(tokens)
                 starts.append(total)
                 learned_bytes += len(document.text.encode())
+                digests.append(digest_of(document.prompt + document.text))
+                facts.add_document(document.text, document.source)
             bar.update(len(data))
     if not total:
         raise TextNotFound(
@@ -140,13 +153,14 @@ def _tokenised(
     arrays: dict[str, NDArray[Any]] = {
         "tokens": np.concatenate(parts),
         "starts": np.asarray(starts, np.int64),
+        "digests": np.asarray(digests, np.uint64),
     }
     if unlearned:
         learned = np.ones(total, np.uint8)
         for start, end in unlearned:
             learned[start:end] = 0
         arrays["learned"] = learned
-    return arrays, learned_bytes
+    return arrays, learned_bytes, facts
 
 
 def _encoded(document: Document, tokenizer: Tokenizer) -> Iterator[int]:

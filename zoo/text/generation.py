@@ -23,7 +23,7 @@ from zoo.text.stops import StopFilter
 from zoo.text.tokenizer import StreamDecoder
 
 if TYPE_CHECKING:
-    from zoo.models.gpt import KVCache
+    from zoo.models.kv_cache import KVCache
     from zoo.models.text_model import TextModel
 
 

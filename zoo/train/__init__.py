@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zoo.train.task import Task
     from zoo.train.tensorboard import TensorBoard
     from zoo.train.text_config import TextConfig
-    from zoo.train.text_run import finetune_text, resume_text
+    from zoo.train.text_run import finetune_text, plan_text, resume_text
     from zoo.train.trainer import Trainer
 
 _HOMES = {
@@ -45,6 +45,7 @@ _HOMES = {
     "finetune": "run",
     "finetune_text": "text_run",
     "plan": "run",
+    "plan_text": "text_run",
     "predict": "predictions",
     "resume": "run",
     "resume_text": "text_run",
@@ -70,6 +71,7 @@ __all__ = [
     "finetune",
     "finetune_text",
     "plan",
+    "plan_text",
     "predict",
     "resume",
     "resume_text",

@@ -131,10 +131,13 @@ class Terminal(Callback):
         from tqdm import tqdm
 
         cells = "".join(f"  {format(row[c.key], c.form)}" for c in trainer.task.columns)
+        rate = row.get(f"{trainer.task.unit}_per_second")
+        # Of an epoch that looks up what was computed before, it would be no speed of the model.
+        speed = "cached" if rate is None else f"{rate:.1f}"
         self._say(
             trainer,
             f"{row['epoch']:>3}/{trainer.config.epochs:<3}{cells}  {row['lr']:>7.2g}  "
-            f"{row[f'{trainer.task.unit}_per_second']:>8.1f}  "
+            f"{speed:>8}  "
             f"{tqdm.format_interval(row['seconds'])}{' best' if row['best'] else ''}",
         )
         if trainer.progress.ended:

@@ -195,3 +195,21 @@ def check_start(config: TrainConfig, pretrained: bool) -> TrainConfig:
             "weights, or freeze='none'"
         )
     return config
+
+
+def check_several(config: TrainConfig) -> None:
+    """Refuse what makes no sense where pictures have several labels.
+
+    Raises:
+        ConfigError: a setting that is for pictures of one class each.
+    """
+    if config.sampling == "balanced":
+        raise ConfigError(
+            "sampling='balanced' is for pictures of one class each, and these have several labels; "
+            "expected sampling='shuffle'. class_weights='auto' makes rare labels weigh more"
+        )
+    if config.folds:
+        raise ConfigError(
+            f"folds={config.folds}: folds are cut by class, and these pictures have several "
+            "labels; expected folds=0"
+        )

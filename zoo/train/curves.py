@@ -41,14 +41,17 @@ def draw_curves(rows: Sequence[dict[str, Any]], file: BinaryIO, title: str) -> N
     loss.set_title("loss", loc="left", fontsize=10)
     loss.set_ylim(bottom=0)
 
-    train, val = column(epochs, "train_accuracy"), column(epochs, "val_accuracy")
+    name, of_train, of_val = "accuracy", "train_accuracy", "val_accuracy"
+    if epochs and "val_map" in epochs[0]:
+        name, of_train, of_val = "F1 of training, mean average precision", "train_f1", "val_map"
+    train, val = column(epochs, of_train), column(epochs, of_val)
     accuracy.plot(at_epoch, train, "o-", color=_TRAIN, ms=3.5, label="training")
     accuracy.plot(at_epoch, val, "o-", color=_VAL, ms=3.5, label="validation")
     best = [i for i, row in enumerate(epochs) if row["best"]]
     if best:
         label = f"kept: {val[best[-1]]:.1%}"
         accuracy.plot(at_epoch[best[-1]], val[best[-1]], "*", color=_BEST, ms=13, label=label)
-    accuracy.set_title("accuracy", loc="left", fontsize=10)
+    accuracy.set_title(name, loc="left", fontsize=10)
     accuracy.yaxis.set_major_formatter(PercentFormatter(1.0))
     accuracy.set_ylim(top=1.02)
 

@@ -9,7 +9,6 @@ best epoch is) they ask each other. `Ranks` itself stands for one process: it ha
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 Say = Callable[[str], None]
 
+LONG_WAIT = 6 * 3600.0  # seconds, where one rank works and the others have nothing to do
 _STREAMS = 0x9E3779B97F4A7C15  # between the seeds of two ranks
 
 
@@ -212,7 +212,7 @@ class ManyRanks(Ranks):
     def same(self, value: Any) -> Any:
         text = json.dumps(value).encode() if self.rank == 0 else b""
         length = engine.asarray(np.array([len(text)], np.int64))
-        self.group.broadcast(length, timeout=math.inf, label="a message of rank 0")
+        self.group.broadcast(length, timeout=LONG_WAIT, label="a message of rank 0")
         letters = np.zeros(int(length), np.uint8)
         if self.rank == 0:
             letters[:] = np.frombuffer(text, np.uint8)
@@ -265,7 +265,7 @@ class ManyRanks(Ranks):
         return work()
 
     def wait(self) -> None:
-        self.group.barrier(timeout=math.inf)
+        self.group.barrier(timeout=LONG_WAIT)
 
     def start(self, model: Module) -> None:
         for name, tensor in sorted(model.state_dict().items()):

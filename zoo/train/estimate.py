@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from zoo.train.inference import forward
 from zoo.train.parts import augmentation, freeze_for_epoch, head_epochs, set_training_mode
 
 if TYPE_CHECKING:
+    from engine.nn import Module
     from zoo.models.image_model import ImageModel
+    from zoo.train.text_config import TextConfig
 
 _SMALL = 2  # pictures of the smaller step that is measured; batch norms need two
 _MOST = 16  # of the larger one
@@ -101,7 +103,7 @@ def estimate(model: ImageModel, train: ImageSet, config: TrainConfig) -> Estimat
     """
     read, view, picture_bytes = _reading(model, train, config)
     trains_all = head_epochs(config) < config.epochs
-    with _undone(model):
+    with undone(model):
         seconds, first = _measured(model, config, _SMALL, trains_all)
         fitting = int(_SECONDS / max(2 * seconds / _SMALL, 1e-9))
         large = min(max(fitting, 2 * _SMALL), _MOST, max(config.batch_size, 2 * _SMALL))
@@ -125,21 +127,31 @@ def estimate(model: ImageModel, train: ImageSet, config: TrainConfig) -> Estimat
     )
 
 
+class Memory(Protocol):
+    """What was found out about the memory of a run."""
+
+    def memory(self, batch_size: int, items: int, /) -> float:
+        """The most that the process will hold, in bytes, with `items` to train on."""
+
+    def more(self, batch_size: int, items: int, /) -> float:
+        """The part of it that it does not hold yet."""
+
+
 def fitting(
-    found: Estimate, config: TrainConfig, pictures: int, free: float
+    found: Memory, config: TrainConfig | TextConfig, items: int, free: float, least: int = _SMALL
 ) -> tuple[int, int] | None:
     """(batch size, accumulation) that fit into `free` bytes beside what the process holds, with as
-    many pictures a step as before; None where even two pictures do not fit.
+    many items a step as before; None where even batches of `least` do not fit.
 
     >>> found = Estimate(0, 0, 0, 0, 0, 0, 100.0, 0, 0)
     >>> fitting(found, TrainConfig(batch_size=16), 1000, free=1000.0 / 0.85)
     (8, 2)
     """
     batch_size, accumulation = config.batch_size, config.accumulation
-    while found.more(batch_size, pictures) > _SHARE * free:
-        if batch_size <= _SMALL:
+    while found.more(batch_size, items) > _SHARE * free:
+        if batch_size <= least:
             return None
-        batch_size = max(-(-batch_size // 2), _SMALL)
+        batch_size = max(-(-batch_size // 2), least)
         accumulation *= 2
     return batch_size, accumulation
 
@@ -178,7 +190,7 @@ def _number(path: str) -> float | None:
 
 
 @contextmanager
-def _undone(model: ImageModel) -> Iterator[None]:
+def undone(model: Module) -> Iterator[None]:
     """Restores buffers, modes, what requires gradients, and the engine's random numbers."""
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
     wanted = [(p, p.requires_grad) for p in model.parameters()]

@@ -12,6 +12,7 @@ import engine
 from engine.nn import functional as F
 from zoo.data import Loader, to_tensor
 from zoo.train.distributed import ALONE, Ranks
+from zoo.train.label_metrics import LabelTally
 from zoo.train.metrics import Tally
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def evaluate(
     loader: Loader,
     on_batch: Callable[[int], None] | None = None,
     ranks: Ranks = ALONE,
-) -> Tally:
+    tally: Any = None,
+) -> Any:
     """Loss and accuracy of a model over all pictures of a loader, in inference mode.
 
     Args:
@@ -39,11 +41,17 @@ def evaluate(
             its transform.
         on_batch: called after each batch with its number of pictures; may raise to stop.
         ranks: among which the loader shares batches out.
+        tally: to count in, a Tally or LabelTally; None for a new one that suits the pictures.
+
+    Returns:
+        The tally.
 
     >>> evaluate(zoo.load("run1"), loader).accuracy      # doctest: +SKIP
     0.97
     """
-    tally = Tally(len(loader.images.classes))
+    if tally is None:
+        kind = LabelTally if loader.images.several else Tally
+        tally = kind(len(loader.images.classes))
     model.eval()
     batches = loader.epoch()
     try:
@@ -64,14 +72,23 @@ def scores(
     model: ImageModel, images: NDArray[np.uint8], preprocessing: Preprocessing
 ) -> NDArray[np.float64]:
     """Logits (N, classes) of pictures (N, H, W, 3) uint8. Of several views of each,
-    (N, views, H, W, 3), the logarithms of the mean of their probabilities."""
+    (N, views, H, W, 3), the logits of the mean of their probabilities."""
     if images.ndim == 4:
         return forward(model, images, preprocessing).numpy().astype(np.float64)
     count, views = images.shape[:2]
     flat = images.reshape(count * views, *images.shape[2:])
-    each = softmax(forward(model, flat, preprocessing).numpy().astype(np.float64))
+    each = as_probabilities(model, forward(model, flat, preprocessing).numpy().astype(np.float64))
+    mean = each.reshape(count, views, -1).mean(axis=1)
     with np.errstate(divide="ignore"):  # a probability of 0 is a score of minus infinity
-        return np.log(each.reshape(count, views, -1).mean(axis=1))
+        return np.log(mean) - (0.0 if model.thresholds is None else np.log1p(-mean))
+
+
+def as_probabilities(model: ImageModel, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logits (N, classes) as probabilities: of one class each, or of each label by itself."""
+    if model.thresholds is None:
+        return softmax(logits)
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-logits))
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import engine
 import zoo
 from hub.progress import progress_bar
@@ -15,6 +17,8 @@ from zoo.models.image_model import expect_images
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.errors import DataChanged, NotARun
 from zoo.train.inference import evaluate
+from zoo.train.label_metrics import LabelScore, macro_f1, mean_average_precision, micro_f1
+from zoo.train.label_report import label_table
 from zoo.train.report import class_table
 from zoo.train.tta import views_for
 
@@ -74,6 +78,52 @@ class Measured:
         return lines
 
 
+@dataclass(frozen=True)
+class LabelsMeasured:
+    """What a model that gives pictures several labels scored.
+
+    Attributes:
+        run, data: what was measured, on what.
+        mean_average_precision: over the labels that some picture has.
+        micro_f1, macro_f1: at the model's thresholds, over all decisions, and the mean over labels.
+        loss: mean over pictures and labels, nats.
+        pictures: how many they were.
+        unreadable: files left out.
+        classes: names of the labels, in index order.
+        labels: how each fared.
+        unknown_classes: pictures that have a label which the model does not know, by label.
+    """
+
+    run: str
+    data: str
+    mean_average_precision: float
+    micro_f1: float
+    macro_f1: float
+    loss: float
+    pictures: int
+    unreadable: int
+    classes: tuple[str, ...]
+    labels: tuple[LabelScore, ...]
+    unknown_classes: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """The report for people, one string a line."""
+        lines = [
+            f"Mean average precision {self.mean_average_precision:.2%}, micro F1 "
+            f"{self.micro_f1:.2%}, macro F1 {self.macro_f1:.2%} over {self.pictures} pictures, "
+            f"loss {self.loss:.4f}",
+            *label_table(self.classes, self.labels),
+        ]
+        if self.unknown_classes:
+            named = listed([f"{name} ({n})" for name, n in self.unknown_classes.items()])
+            lines.append(f"Labels that the model does not know, not counted: {named}")
+        return lines
+
+
 def open_model(run: str, *, threads: int | None = None) -> ImageModel:
     """The model of a run (its folder or weights file), or a model by name with its published
     weights.
@@ -105,11 +155,12 @@ def measure(
     strict: bool = False,
     tta: str = "none",
     show_progress: bool = False,
-) -> Measured:
+) -> Measured | LabelsMeasured:
     """Loss and accuracy of a run on the pictures under `data`: its validation part where it has
     one, else all of it. Labels are matched to the classes of the run by name: some may be missing,
     others may be there that the run does not know, and their order does not matter. `tta` says
-    which views of a picture are averaged: "none", "flip" or "ten"; see `zoo.train.tta`.
+    which views of a picture are averaged: "none", "flip" or "ten"; see `zoo.train.tta`. A model
+    that gives pictures several labels is measured with its own thresholds.
 
     Raises:
         TrainError, zoo.data.DataError, hub.HubError: each says what to do.
@@ -125,6 +176,21 @@ def measure(
     )
     with loader, bar:
         tally = evaluate(model, loader, bar.update)
+    if model.thresholds is not None:
+        scores = tally.scores(np.asarray(model.thresholds))
+        return LabelsMeasured(
+            run=run,
+            data=data,
+            mean_average_precision=mean_average_precision(scores),
+            micro_f1=micro_f1(scores),
+            macro_f1=macro_f1(scores),
+            loss=tally.loss,
+            pictures=tally.count,
+            unreadable=len(audit.unreadable),
+            classes=tuple(model.classes),
+            labels=tuple(scores),
+            unknown_classes=unknown,
+        )
     return Measured(
         run=run,
         data=data,
@@ -143,10 +209,15 @@ def _labelled(
 ) -> tuple[ImageSet, Audit, dict[str, int]]:
     if data != demo.NAME:
         return prepare_evaluation(
-            data, model.classes, strict=strict, threads=threads, progress=show_progress
+            data,
+            model.classes,
+            several=model.thresholds is not None,
+            strict=strict,
+            threads=threads,
+            progress=show_progress,
         )
     prepared = demo.prepare_digits()
-    if tuple(model.classes) != prepared.val.classes:
+    if tuple(model.classes) != prepared.val.classes or model.thresholds is not None:
         raise DataChanged(
             f"the demo's classes are the digits 0 to 9, the model's are {', '.join(model.classes)}."
             "\nName a folder of pictures of these classes: --data DIR"

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 import engine
 import hub
 from engine import Tensor, nn
-from engine.nn import functional as F
 from hub.progress import progress_bar
 from zoo.data import ImageSet, Loader
 from zoo.data.loader import epoch_batches
@@ -24,10 +23,9 @@ from zoo.train.distributed import ALONE, Ranks
 from zoo.train.errors import ConfigError
 from zoo.train.features import ViewFeatures
 from zoo.train.inference import evaluate, forward
-from zoo.train.metrics import Tally
+from zoo.train.objective import AnyTally, objective_for
 from zoo.train.parts import (
     augmentation,
-    class_weights,
     freeze_for_epoch,
     head_epochs,
     make_optimizer,
@@ -36,7 +34,7 @@ from zoo.train.parts import (
 )
 from zoo.train.progress import Best
 from zoo.train.saved import save_weights
-from zoo.train.task import Column, Evaluation, Sums, Task
+from zoo.train.task import Evaluation, Sums, Task
 
 if TYPE_CHECKING:
     from engine.optim import Optimizer
@@ -49,17 +47,17 @@ _SWA_NORM_BATCHES = 16  # at least: a mean of weights has statistics of its own
 
 class Samples(NamedTuple):
     """A rank's part of a batch to train on: pictures (N, H, W, 3) uint8, or what the last layer
-    gets of them (N, D) float32; labels (N,) int64; and, if they were mixed, the other picture's
-    labels (N,) and the share (N,) float32 of the own."""
+    gets of them (N, D) float32; labels, (N,) or (N, classes) as in an ImageSet; and, if they were
+    mixed, the other picture's labels and the share (N,) float32 of the own."""
 
     inputs: NDArray[Any]
-    labels: NDArray[np.int64]
-    others: NDArray[np.int64] | None = None
+    labels: NDArray[Any]
+    others: NDArray[Any] | None = None
     share: NDArray[np.float32] | None = None
 
     @classmethod
     def of(
-        cls, inputs: NDArray[Any], labels: NDArray[np.int64], mixing: Mixing | None, part: slice
+        cls, inputs: NDArray[Any], labels: NDArray[Any], mixing: Mixing | None, part: slice
     ) -> Samples:
         """A part of a whole batch, whose pictures may have partners in any other part."""
         if mixing is None:
@@ -69,8 +67,8 @@ class Samples(NamedTuple):
 
 
 class PictureTask(Task):
-    """Sort pictures into classes; the epoch of the highest accuracy is kept, then of the lowest
-    loss.
+    """Give pictures their class, or their labels where they may have several; which epoch is kept,
+    and what the loss is, is the business of an `Objective`.
 
     In epochs that train the last layer alone, what this layer gets is computed once for `views`
     views of each picture, and taken from there in all epochs; see `ViewFeatures`.
@@ -90,13 +88,6 @@ class PictureTask(Task):
     """
 
     unit = "images"
-    counted = ("correct",)
-    columns = (
-        Column("train loss", "train_loss", ">10.4f"),
-        Column("train acc", "train_accuracy", ">9.1%"),
-        Column("val loss", "val_loss", ">8.4f"),
-        Column("val acc", "val_accuracy", ">7.1%"),
-    )
 
     def __init__(
         self,
@@ -115,10 +106,11 @@ class PictureTask(Task):
         self.plain: ViewFeatures | None = None
         self.varied: ViewFeatures | None = None
         self._epoch = 0
-        counts = train.counts()
-        self._odds = 1.0 / counts[train.labels] if config.sampling == "balanced" else None
-        weights = class_weights(counts, config)
-        self._class_weights = None if weights is None else engine.from_numpy(weights)
+        self.objective = objective_for(train, config)
+        self.columns = self.objective.columns
+        self.counted = self.objective.counted
+        balanced = config.sampling == "balanced"
+        self._odds = 1.0 / train.counts()[train.labels] if balanced else None
         self._augmentation = augmentation(config, model.preprocessing)
         self._threads = config.threads or ranks.threads
         # Where pictures are mixed with others of their batch, each rank reads all of it.
@@ -177,7 +169,7 @@ class PictureTask(Task):
     def backward(self, group: Sequence[Samples], weight: int) -> Sums:
         """What is descended has smoothed, mixed and weighted targets; what is reported has not, so
         that training and validation can be compared."""
-        tally = Tally(len(self.train.classes))
+        tally = self.objective.tally()
         share = engine.asarray(np.float32(1 / weight))
         for number, batch in enumerate(group, 1):
             if not len(batch.labels) and not self.synced_norms:
@@ -194,21 +186,19 @@ class PictureTask(Task):
             if number == len(group):
                 self.ranks.arm()
             loss.backward(share)
-        return Sums(tally.loss_sum, counts={"correct": tally.right})
+        return Sums(tally.loss_sum, counts=self.objective.counts(tally))
 
     def train_metrics(self, sums: Sums, weight: int) -> dict[str, float]:
-        return {"train_accuracy": sums.counts.get("correct", 0) / weight}
+        return self.objective.train_metrics(sums, weight)
 
     def evaluate(self, on_batch: Callable[[int], None]) -> Evaluation:
         if self._epoch < head_epochs(self.config):
             tally = self._evaluate_head(on_batch)
         else:
-            tally = evaluate(self.model, self._val_loader, on_batch, self.ranks)
-        return Evaluation(
-            {"val_loss": tally.loss, "val_accuracy": tally.accuracy},
-            order=(-tally.accuracy, tally.loss),
-            details={"per_class": tally.per_class()},
-        )
+            tally = evaluate(
+                self.model, self._val_loader, on_batch, self.ranks, self.objective.tally()
+            )
+        return self.objective.evaluation(tally)
 
     def refresh(self, stop_if_asked: Callable[[], None]) -> None:
         """Measure the statistics of the batch norms that are trained, on pictures of this epoch (Wu
@@ -237,6 +227,9 @@ class PictureTask(Task):
                 norm.momentum = momentum
         self.ranks.average_statistics()
 
+    def counted_in(self, epoch: int) -> str:
+        return "features" if epoch < head_epochs(self.config) else self.unit
+
     def notes(self) -> list[str]:
         if self.plain is None:
             return []
@@ -251,6 +244,9 @@ class PictureTask(Task):
         return [line, *([f"{damaged} stored features were damaged and made anew"] * (damaged > 0))]
 
     def save_weights(self, path: Path, origin: Mapping[str, Any], best: Best) -> None:
+        if self.train.several:
+            labels = best.details["labels"]
+            self.model.thresholds = tuple(label["threshold"] for label in labels)
         save_weights(
             path,
             self.model,
@@ -358,25 +354,20 @@ class PictureTask(Task):
     def _loss(self, logits: Tensor, batch: Samples) -> Tensor:
         """The sum over a batch of what is descended."""
 
-        def against(labels: NDArray[np.int64], reduction: str) -> Tensor:
-            return F.cross_entropy(
-                logits,
-                engine.from_numpy(labels),
-                weight=self._class_weights,
-                reduction=reduction,
-                label_smoothing=self.config.label_smoothing,
-            )
-
+        loss = self.objective.loss
         if batch.others is None or batch.share is None:
-            return against(batch.labels, "sum")
+            return loss(logits, batch.labels, "sum")
         own, other = engine.from_numpy(batch.share), engine.from_numpy(1 - batch.share)
-        return (own * against(batch.labels, "none") + other * against(batch.others, "none")).sum()
+        mixed = own * loss(logits, batch.labels, "none") + other * loss(
+            logits, batch.others, "none"
+        )
+        return mixed.sum()
 
-    def _evaluate_head(self, on_batch: Callable[[int], None]) -> Tally:
+    def _evaluate_head(self, on_batch: Callable[[int], None]) -> AnyTally:
         """What `evaluate` finds, of features that are there already."""
         assert self.plain is not None
         self.model.eval()
-        tally = Tally(len(self.val.classes))
+        tally = self.objective.tally()
         with engine.no_grad():
             plan = epoch_batches(len(self.val), self.config.batch_size, training=False)
             own = plan[self.ranks.rank :: self.ranks.size]
@@ -390,8 +381,9 @@ class PictureTask(Task):
         return tally
 
 
-def _main_labels(batch: Samples) -> NDArray[np.int64]:
-    """The label that has the greater share of each picture."""
+def _main_labels(batch: Samples) -> NDArray[Any]:
+    """The labels that have the greater share of each picture."""
     if batch.others is None or batch.share is None:
         return batch.labels
-    return np.where(batch.share >= 0.5, batch.labels, batch.others)
+    own = batch.share >= 0.5
+    return np.where(own if batch.labels.ndim == 1 else own[:, None], batch.labels, batch.others)

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from zoo.data import Audit, PreparedFolder
 from zoo.train.config import TrainConfig
-from zoo.train.estimate import FEATURE_BATCH, Estimate, estimate, fitting, free_bytes, threads_of
+from zoo.train.estimate import (
+    FEATURE_BATCH,
+    Estimate,
+    Memory,
+    estimate,
+    fitting,
+    free_bytes,
+    threads_of,
+)
 from zoo.train.parts import head_epochs
 from zoo.train.report import duration
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
+    from zoo.train.text_config import TextConfig
+
+_Config = TypeVar("_Config", "TrainConfig", "TextConfig")
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a run is going to do.
+class Forecast:
+    """What is said of any run before it begins.
 
     Attributes:
-        audit: of the pictures.
-        config: the settings; batches are smaller than asked for where they would not fit.
-        estimate: what was measured.
         seconds: that the run will take, about.
         memory: the most bytes that the process will hold, about.
-        description: of the model and the recipe, one string a line.
+        description: of the model and how it is trained, one string a line.
         notes: what was changed, or may go wrong.
     """
 
-    audit: Audit
-    config: TrainConfig
-    estimate: Estimate
     seconds: float
     memory: float
     description: tuple[str, ...]
@@ -43,6 +48,21 @@ class Plan:
         return [*self.description, *self.notes, about]
 
 
+@dataclass(frozen=True)
+class Plan(Forecast):
+    """What a run on pictures is going to do.
+
+    Attributes:
+        audit: of the pictures.
+        config: the settings; batches are smaller than asked for where they would not fit.
+        estimate: what was measured.
+    """
+
+    audit: Audit
+    config: TrainConfig
+    estimate: Estimate
+
+
 def make_plan(network: ImageModel, prepared: PreparedFolder, config: TrainConfig) -> Plan:
     """Measure a few steps and say what a run comes to; the network is left as it was.
 
@@ -52,29 +72,53 @@ def make_plan(network: ImageModel, prepared: PreparedFolder, config: TrainConfig
     train, val = len(prepared.train), len(prepared.val)
     notes: list[str] = []
     trains_all = head_epochs(config) < config.epochs
-    room = fitting(found, config, train + val, free_bytes()) if trains_all else None
-    if trains_all and room is None:
-        notes.append(
-            f"Even batches of two may not fit into the {free_bytes() / 2**30:.1f} GiB of memory "
-            "that are free. Take a smaller model, or smaller pictures with --size."
+    if trains_all:
+        config, notes = to_fit(
+            found,
+            config,
+            train + val,
+            least=2,
+            too_large="Even batches of two may not fit into the {free} of memory that are free. "
+            "Take a smaller model, or smaller pictures with --size.",
+            cost="as many pictures a step, but batch norms see fewer at once",
         )
-    elif room is not None and room[0] != config.batch_size:
-        asked, free = found.memory(config.batch_size, train + val), free_bytes()
-        notes.append(
-            f"Batches of {config.batch_size} would take about {asked / 2**30:.1f} GiB; "
-            f"{free / 2**30:.1f} GiB are free. So batches of {room[0]}, {room[1]} of them added up "
-            "for a step: as many pictures a step, but batch norms see fewer at once."
-        )
-        config = replace(config, batch_size=room[0], accumulation=room[1])
     return Plan(
-        audit=prepared.audit,
-        config=config,
-        estimate=found,
         seconds=found.seconds(config, train, val, threads_of(config)),
         memory=found.memory(config.batch_size if trains_all else FEATURE_BATCH, train + val),
         description=described(network, config),
         notes=tuple(notes),
+        audit=prepared.audit,
+        config=config,
+        estimate=found,
     )
+
+
+def to_fit(
+    found: Memory, config: _Config, items: int, *, least: int, too_large: str, cost: str
+) -> tuple[_Config, list[str]]:
+    """The configuration with batches that fit into the memory that is free, and what to say of it.
+
+    Args:
+        found: what was measured.
+        config: how to train.
+        items: pictures or tokens.
+        least: the smallest batch.
+        too_large: what to say where even that does not fit, with {free} in it.
+        cost: what smaller batches change.
+    """
+    free = free_bytes()
+    room = fitting(found, config, items, free, least)
+    if room is None:
+        return config, [too_large.format(free=f"{free / 2**30:.1f} GiB")]
+    if room[0] == config.batch_size:
+        return config, []
+    asked = found.memory(config.batch_size, items)
+    note = (
+        f"Batches of {config.batch_size} would take about {asked / 2**30:.1f} GiB; "
+        f"{free / 2**30:.1f} GiB are free. So batches of {room[0]}, {room[1]} of them added up "
+        f"for a step: {cost}."
+    )
+    return replace(config, batch_size=room[0], accumulation=room[1]), [note]
 
 
 def described(network: ImageModel, config: TrainConfig) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import engine
 from zoo.data import UnreadableImage
 from zoo.data.sources import Source, many_sources, name_of, open_source
 from zoo.data.threads import default_threads, ordered_map
-from zoo.train.inference import forward, scores, softmax
+from zoo.train.inference import as_probabilities, forward, scores
 from zoo.train.tta import views_for
 
 if TYPE_CHECKING:
@@ -34,8 +34,11 @@ class Prediction:
 
     Attributes:
         path: the picture's file, or its number where it has none.
-        top: (class name, probability) of the likeliest classes, likeliest first.
+        top: (class name, probability) of the likeliest classes, likeliest first; where pictures
+            may have several labels, first all that the model gives it, whatever `topk` says.
         error: why the picture could not be read, or None; `top` is then empty.
+        labels: of a model that gives several, those whose probability reaches their threshold;
+            None: the model gives one class.
 
     >>> Prediction("a.jpg", (("cat", 0.9), ("dog", 0.1))).label
     'cat'
@@ -44,6 +47,7 @@ class Prediction:
     path: str
     top: tuple[tuple[str, float], ...]
     error: str | None = None
+    labels: tuple[str, ...] | None = None
 
     @property
     def label(self) -> str | None:
@@ -58,7 +62,8 @@ class Prediction:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         top = [{"class": name, "probability": probability} for name, probability in self.top]
-        return {"path": self.path, "predictions": top, "error": self.error}
+        several = {} if self.labels is None else {"labels": list(self.labels)}
+        return {"path": self.path, "predictions": top, **several, "error": self.error}
 
 
 def predict(
@@ -89,10 +94,22 @@ def predict(
     """
     for name, row in _rows(model, sources, _probabilities, batch_size, threads, tta):
         if isinstance(row, UnreadableImage):
-            yield Prediction(name, (), row.reason)
+            labels = None if model.thresholds is None else ()
+            yield Prediction(name, (), row.reason, labels)
             continue
-        best = np.argsort(-row, kind="stable")[:topk]
-        yield Prediction(name, tuple((model.classes[i], float(row[i])) for i in best))
+        yield _prediction(model, name, row, topk)
+
+
+def _prediction(model: ImageModel, name: str, row: NDArray[np.float64], topk: int) -> Prediction:
+    """From a picture's probabilities (classes,)."""
+    best, labels = np.argsort(-row, kind="stable"), None
+    if model.thresholds is not None:
+        given = row >= np.asarray(model.thresholds)
+        best = np.concatenate([best[given[best]], best[~given[best]]])
+        labels = tuple(model.classes[i] for i in best[: given.sum()])
+        topk = max(topk, len(labels))
+    top = tuple((model.classes[i], float(row[i])) for i in best[:topk])
+    return Prediction(name, top, labels=labels)
 
 
 def predict_any(model: ImageModel, images: Any, **options: Any) -> Any:
@@ -185,7 +202,7 @@ def _computed(
 
 
 def _probabilities(model: ImageModel, images: NDArray[np.uint8]) -> NDArray[np.float64]:
-    return softmax(scores(model, images, model.preprocessing))  # (N, classes)
+    return as_probabilities(model, scores(model, images, model.preprocessing))  # (N, classes)
 
 
 def _features(model: ImageModel, images: NDArray[np.uint8]) -> NDArray[np.float32]:

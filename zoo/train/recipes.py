@@ -1,26 +1,16 @@
-"""Recipes: settings that go together, by name, by file, or chosen from the data."""
+"""Recipes of runs on pictures: settings that go together, by name, by file, or chosen from the
+data."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import fields
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-from zoo.train.config import FROM_SCRATCH, TrainConfig, check_start
-from zoo.train.errors import ConfigError
-
-AUTO = "auto"
+from zoo.train.config import FROM_SCRATCH, TrainConfig, check_several, check_start
+from zoo.train.recipe_book import AUTO, Recipe, RecipeBook
 
 RECIPES: dict[str, tuple[str, dict[str, Any]]] = {
     "linear": (
@@ -47,6 +37,8 @@ RECIPES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """What each recipe is, and the settings in which it differs from `TrainConfig()`."""
 
+BOOK = RecipeBook(TrainConfig, RECIPES, check_start, "finetune", "zoo finetune --print-recipe")
+
 _FEW = 100  # pictures under which the last layer alone is trained
 _FEW_A_CLASS = 10  # the same, on average for a class
 _IMBALANCED = 3.0  # a largest class of so many times the smallest gets class weights
@@ -54,35 +46,20 @@ _IMBALANCED = 3.0  # a largest class of so many times the smallest gets class we
 _EPOCHS = ((500, 8, 6), (5_000, 4, 4), (20_000, 3, 3), (sys.maxsize, 2, 2))
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """Settings and where they come from.
-
-    Attributes:
-        name: of the recipe, or the path of its file.
-        settings: fields of `TrainConfig`; those not named keep their defaults.
-        reasons: why, one sentence each.
-
-    >>> Recipe("mine", {"epochs": 3}, ()).settings["epochs"]
-    3
-    """
-
-    name: str
-    settings: dict[str, Any]
-    reasons: tuple[str, ...]
-
-    def lines(self) -> list[str]:
-        """For people, one string a line."""
-        return [f"Recipe {self.name}: {self.reasons[0]}", *(f"  {r}" for r in self.reasons[1:])]
-
-
-def make_recipe(name: str, *, pretrained: bool, counts: Sequence[int] | None = None) -> Recipe:
+def make_recipe(
+    name: str,
+    *,
+    pretrained: bool,
+    counts: Sequence[int] | None = None,
+    pictures: int | None = None,
+) -> Recipe:
     """The recipe `name`.
 
     Args:
         name: a key of RECIPES, a path to a TOML file, or "auto".
         pretrained: whether training starts from pretrained weights.
         counts: training pictures of each class, from which "auto" chooses; None: not known.
+        pictures: how many there are, where some have several labels; None: each is in one class.
 
     Raises:
         ConfigError: no such recipe, a file that is none, or one that cannot work from random
@@ -91,12 +68,7 @@ def make_recipe(name: str, *, pretrained: bool, counts: Sequence[int] | None = N
     >>> make_recipe("auto", pretrained=True, counts=[30, 30]).name
     'linear'
     """
-    if name == AUTO:
-        recipe = _chosen(pretrained, counts)
-    elif name in RECIPES:
-        recipe = Recipe(name, RECIPES[name][1], (RECIPES[name][0],))
-    else:
-        recipe = Recipe(name, _read(name), ("all that the file sets",))
+    recipe = _chosen(pretrained, counts, pictures) if name == AUTO else BOOK.named(name)
     check_start(TrainConfig.from_dict(recipe.settings), pretrained)
     return recipe
 
@@ -121,78 +93,46 @@ def plan_config(
 
     name = os.fspath(recipe)
     counts: list[int] | None = None
+    pictures: int | None = None
     if data == demo.NAME:
         counts = demo.load_digits().counts().tolist()
         if name == AUTO:
             settings = {**demo.SETTINGS, **settings}
     elif data is not None:
         found = scan(data)
-        of_class = Counter(picture.class_name for picture in found.train)
+        of_class = found.counts(found.train)
         counts = [of_class[class_name] for class_name in found.classes]
+        pictures = len(found.train) if found.several else None
     pretrained = weights != "none"
-    chosen = make_recipe(name, pretrained=pretrained, counts=counts)
+    chosen = make_recipe(name, pretrained=pretrained, counts=counts, pictures=pictures)
     config = TrainConfig.from_dict({**chosen.settings, **settings})
+    if pictures is not None:
+        check_several(config)
     return check_start(config, pretrained), chosen, len(counts or ())
 
 
-def recipe_text(config: TrainConfig, comments: Sequence[str] = ()) -> str:
-    """A configuration as the text of a recipe file: TOML with a comment for each setting, all that
-    has a part in the weights.
-
-    >>> recipe_text(TrainConfig(epochs=3)).splitlines()[3]
-    'epochs = 3'
-    """
-    lines = [*(f"# {line.strip()}" for line in comments), "# zoo finetune --recipe FILE", ""]
-    for own in fields(config):
-        if not own.metadata["free"]:
-            text = own.metadata["text"]
-            if own.metadata["choices"]:
-                text += f" ({', '.join(own.metadata['choices'])})"
-            lines += [*textwrap.wrap(text, 98, initial_indent="# ", subsequent_indent="# ")]
-            lines += [f"{own.name} = {json.dumps(getattr(config, own.name))}"]
-    return "\n".join(lines) + "\n"
-
-
-def _read(name: str) -> dict[str, Any]:
-    path = Path(name)
-    if path.suffix != ".toml" and not path.exists():
-        raise ConfigError(
-            f"recipe={name!r}; expected {AUTO}, {', '.join(RECIPES)}, or the path of a .toml file. "
-            "To see one, type: zoo finetune --print-recipe"
-        )
-    try:
-        settings = tomllib.loads(path.read_text("utf-8"))
-        TrainConfig.from_dict(settings)
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; expected a recipe file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"{path}: no recipe file: {error}. Expected lines such as: epochs = 5"
-        ) from error
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    return settings
-
-
-def _chosen(pretrained: bool, counts: Sequence[int] | None) -> Recipe:
+def _chosen(pretrained: bool, counts: Sequence[int] | None, pictures: int | None) -> Recipe:
+    # Rare labels are the rule where pictures have several, and no reason to weigh them.
+    weighed = counts if pictures is None else None
     if not pretrained:
-        return _balanced("scratch", {}, ["there are no pretrained weights to keep"], counts)
+        return _balanced("scratch", {}, ["there are no pretrained weights to keep"], weighed)
     if counts is None:
         return Recipe("finetune", RECIPES["finetune"][1], (RECIPES["finetune"][0],))
-    pictures, classes = sum(counts), len(counts)
+    classes, what = len(counts), "classes" if pictures is None else "different labels"
+    pictures = sum(counts) if pictures is None else pictures
     if pictures < _FEW or pictures < _FEW_A_CLASS * classes:
         why = (
-            f"{pictures} training pictures of {classes} classes are few: all layers would learn "
+            f"{pictures} training pictures of {classes} {what} are few: all layers would learn "
             "them by heart, so the last layer alone is trained, on features that are computed once"
         )
-        return _balanced("linear", {"views": 4}, [why], counts)
+        return _balanced("linear", {"views": 4}, [why], weighed)
     epochs, head = next((all_, last) for most, all_, last in _EPOCHS if pictures <= most)
     why = (
-        f"{pictures} training pictures of {classes} classes are enough for all layers, after the "
+        f"{pictures} training pictures of {classes} {what} are enough for all layers, after the "
         "last layer has learned from features that are computed once"
     )
     settings = {"epochs": head + epochs, "head_epochs": head}
-    return _balanced("finetune", settings, [why], counts)
+    return _balanced("finetune", settings, [why], weighed)
 
 
 def _balanced(

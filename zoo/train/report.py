@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.train.errors import quoted
+from zoo.train.log import Row
 
 REPORT = "report.html"  # the page about a run, in its folder
 SUMMARY = "summary.json"  # its figures, beside it
@@ -16,59 +17,60 @@ _MOST_CLASSES = 30  # printed before the rest is summed up
 _WIDEST_NAME = 31  # of a class; longer ones are shortened in the middle
 
 
-@dataclass(frozen=True)
-class Summary:
-    """The outcome of a run; `summary.json` holds these fields.
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """What the summaries of all runs on pictures have.
 
     Attributes:
-        val_accuracy, val_loss: of the weights that were kept, over all validation pictures.
+        val_loss: of the weights that were kept, over all validation pictures.
         epochs: epochs trained.
         best_epoch: the one whose weights were kept, from 1.
         seconds: wall time in all, over all sessions of the run.
-        images_per_second: pictures trained on, per second of training steps, in the last epoch:
-            those before it may have taken features that were there already.
+        images_per_second: pictures that went through the model, per second of training steps, in
+            the last epoch of that kind; None where no epoch was.
+        features_per_second: the same of epochs that train the last layer alone and look up what
+            was computed before; None where no epoch did.
         peak_memory_bytes: most memory that the process held at once.
         skipped_steps: steps left out because a loss or gradient was not finite.
         classes: names, in index order.
-        class_accuracy: (right, all) validation pictures of each class, for the kept weights.
         weights_sha256: of `model.safetensors`.
 
     >>> zoo.finetune("resnet20", "demo").summary.val_accuracy     # doctest: +SKIP
     0.99
     """
 
-    val_accuracy: float
     val_loss: float
     epochs: int
     best_epoch: int
     seconds: float
-    images_per_second: float
+    images_per_second: float | None
+    features_per_second: float | None
     peak_memory_bytes: int
     skipped_steps: int
     classes: tuple[str, ...]
-    class_accuracy: tuple[tuple[int, int], ...]
     weights_sha256: str
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Summary:
-        """Of the values that `summary.json` holds."""
-        pairs = tuple((right, count) for right, count in values["class_accuracy"])
-        return cls(**{**values, "classes": tuple(values["classes"]), "class_accuracy": pairs})
 
     def to_json(self) -> str:
         """The text of `summary.json`."""
         return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
 
+    @property
+    def headline(self) -> str:
+        """How good it is, in a few words."""
+        raise NotImplementedError(f"{type(self).__name__} has no headline")
+
+    def scores(self) -> list[str]:
+        """How good it is, one string a line."""
+        raise NotImplementedError(f"{type(self).__name__} has no scores")
+
     def lines(self, out: Path, notes: Sequence[str] = ()) -> list[str]:
         """The report for people, one string a line; `out` goes into the next commands, `notes` are
         further lines on how it went."""
-        right, count = map(sum, zip(*self.class_accuracy, strict=True))
+        speed = speed_text(self.images_per_second, self.features_per_second)
         lines = [
             "",
-            f"Validation accuracy {self.val_accuracy:.2%} ({right} of {count}), loss "
-            f"{self.val_loss:.4f}, after epoch {self.best_epoch} of {self.epochs}",
-            *class_table(self.classes, self.class_accuracy),
-            f"Took {duration(self.seconds)}, {self.images_per_second:.1f} images/s, "
+            *self.scores(),
+            f"Took {duration(self.seconds)}, {speed}, "
             f"at most {self.peak_memory_bytes / 2**20:.0f} MiB of memory",
             *notes,
         ]
@@ -81,13 +83,69 @@ class Summary:
             *lines,
             "",
             f"  {out / 'model.safetensors'}   the weights, with classes and preprocessing",
-            f"  {out / 'curves.png'}   loss, accuracy and learning rate",
+            f"  {out / 'curves.png'}   how loss, score and learning rate went",
             *page,
             "",
             "Next:",
             f"  zoo predict {quoted(out)} PICTURE...",
             f"  zoo evaluate {quoted(out)} --data DIR    with pictures that it has not seen",
         ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary(RunSummary):
+    """The outcome of a run on pictures of one class each; `summary.json` holds these fields.
+
+    Attributes:
+        val_accuracy: of the weights that were kept, over all validation pictures.
+        class_accuracy: (right, all) validation pictures of each class, for the kept weights.
+    """
+
+    val_accuracy: float
+    class_accuracy: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Summary:
+        """Of the values that `summary.json` holds."""
+        pairs = tuple((right, count) for right, count in values["class_accuracy"])
+        return cls(**{**values, "classes": tuple(values["classes"]), "class_accuracy": pairs})
+
+    @property
+    def headline(self) -> str:
+        return f"{self.val_accuracy:.2%} right on validation"
+
+    def scores(self) -> list[str]:
+        right, count = map(sum, zip(*self.class_accuracy, strict=True))
+        return [
+            f"Validation accuracy {self.val_accuracy:.2%} ({right} of {count}), loss "
+            f"{self.val_loss:.4f}, after epoch {self.best_epoch} of {self.epochs}",
+            *class_table(self.classes, self.class_accuracy),
+        ]
+
+
+def rates_of(rows: Sequence[Row]) -> dict[str, float | None]:
+    """The speeds of a run's last epochs of each kind, from its log, for a summary.
+
+    >>> rates_of([{"kind": "epoch", "features_per_second": 9.0}])
+    {'images_per_second': None, 'features_per_second': 9.0}
+    """
+    found: dict[str, float | None] = {"images_per_second": None, "features_per_second": None}
+    for row in rows:
+        if row["kind"] == "epoch":
+            found |= {name: row[name] for name in found if name in row}
+    return found
+
+
+def speed_text(images: float | None, features: float | None) -> str:
+    """The speeds of a run in words.
+
+    >>> speed_text(120.0, 9000.0)
+    '120.0 images/s (9000.0 features/s, looked up)'
+    """
+    looked_up = "" if features is None else f"{features:.1f} features/s, looked up"
+    if images is None:
+        return looked_up
+    return f"{images:.1f} images/s" + (f" ({looked_up})" if looked_up else "")
 
 
 def class_table(classes: Sequence[str], class_accuracy: Sequence[tuple[int, int]]) -> list[str]:

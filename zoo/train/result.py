@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import zoo
+from zoo.errors import WrongTask
 from zoo.stored import RUN_WEIGHTS
+from zoo.train.label_report import LabelSummary
 from zoo.train.report import REPORT, Summary
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
-    from zoo.train.measure import Measured
+    from zoo.train.measure import LabelsMeasured, Measured
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Result:
 
     Attributes:
         path: its folder.
-        summary: its figures, as summary.json holds them.
+        summary: its figures, as summary.json holds them; a LabelSummary where pictures have several
+            labels.
 
     >>> result = zoo.finetune("resnet20", data="demo", out="run1")      # doctest: +SKIP
     >>> result.accuracy, result.best_epoch                              # doctest: +SKIP
@@ -33,17 +36,37 @@ class Result:
     """
 
     path: Path
-    summary: Summary
+    summary: Summary | LabelSummary
 
     @property
     def accuracy(self) -> float:
-        """Fraction of the validation pictures that the kept weights classify rightly."""
+        """Fraction of the validation pictures that the kept weights classify rightly.
+
+        Raises:
+            WrongTask: pictures have several labels.
+        """
+        if isinstance(self.summary, LabelSummary):
+            raise WrongTask(
+                f"{self.path}: its pictures have several labels, so none is simply right or wrong; "
+                "see mean_average_precision"
+            )
         return self.summary.val_accuracy
 
     @property
     def val_accuracy(self) -> float:
         """The same as `accuracy`, as summary.json calls it."""
-        return self.summary.val_accuracy
+        return self.accuracy
+
+    @property
+    def mean_average_precision(self) -> float:
+        """Of the kept weights over all validation pictures, where these have several labels.
+
+        Raises:
+            WrongTask: each has one class.
+        """
+        if isinstance(self.summary, Summary):
+            raise WrongTask(f"{self.path}: each of its pictures has one class; see accuracy")
+        return self.summary.val_map
 
     @property
     def val_loss(self) -> float:
@@ -82,7 +105,7 @@ class Result:
         """What the kept weights say of pictures; see `ImageModel.predict`."""
         return self.model.predict(images, **options)
 
-    def evaluate(self, data: str | Path, **options: Any) -> Measured:
+    def evaluate(self, data: str | Path, **options: Any) -> Measured | LabelsMeasured:
         """Measure the kept weights on other labelled pictures; see `zoo.train.measure.measure`."""
         from zoo.train.measure import measure
 
@@ -90,7 +113,7 @@ class Result:
 
     def __repr__(self) -> str:
         return (
-            f"<zoo run {str(self.path)!r}: {self.accuracy:.2%} right on validation, epoch "
+            f"<zoo run {str(self.path)!r}: {self.summary.headline}, epoch "
             f"{self.best_epoch} of {self.summary.epochs}, {len(self.classes)} classes>"
         )
 
@@ -100,7 +123,7 @@ class Result:
         from zoo.report.pictures import embedded_png
 
         rows: Sequence[tuple[str, str]] = (
-            ("validation accuracy", f"{self.accuracy:.2%}"),
+            ("result", self.summary.headline),
             ("kept", f"epoch {self.best_epoch} of {self.summary.epochs}"),
             ("classes", str(len(self.classes))),
             ("weights", str(self.weights)),

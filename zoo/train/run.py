@@ -27,7 +27,8 @@ from zoo.train.checkpoint import Checkpoints
 from zoo.train.config import TrainConfig
 from zoo.train.curves import draw_curves
 from zoo.train.distributed import Ranks, current_ranks
-from zoo.train.errors import DataChanged, NothingToResume, quoted
+from zoo.train.errors import DataChanged, NothingToResume, SettingsConflict, quoted
+from zoo.train.label_report import LabelSummary, summary_of
 from zoo.train.log import read_rows
 from zoo.train.loop_config import LoopConfig, agreed
 from zoo.train.metrics import peak_memory_bytes
@@ -35,7 +36,7 @@ from zoo.train.out_folder import OutFolder, alone_in
 from zoo.train.picture_task import PictureTask
 from zoo.train.planning import Plan, make_plan
 from zoo.train.recipes import AUTO, plan_config
-from zoo.train.report import SUMMARY, Summary
+from zoo.train.report import SUMMARY, Summary, rates_of
 from zoo.train.result import Result
 from zoo.train.trainer import Trainer
 
@@ -176,6 +177,7 @@ def settle(
     if len(classes) != expected_classes:  # none of a class's pictures could be read
         network = _load(model, weights, len(classes), config.seed)
     network.classes = classes
+    network.thresholds = _thresholds(prepared)
     network.preprocessing = _sized(network.preprocessing, config.size)
     origin = {
         "model": model,
@@ -242,6 +244,7 @@ def resume(
     where = origin["data_path"] if data is None else os.fspath(data)
     prepared = ranks.first(lambda: _prepare(where, config, origin["strict"], show_progress))
     _check_same(prepared, where, folder, origin)
+    network.thresholds = _thresholds(prepared)
     ranks.agree("the checkpoints", checkpoint.path.name)
     trainer = _trainer(
         network, prepared, config, folder, origin, say, show_progress, callbacks, ranks
@@ -255,6 +258,11 @@ def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
     """The network with a last layer for `classes` classes."""
     engine.manual_seed(seed)  # of the values that no weights set
     return expect_images(zoo.load(model, weights, classes))
+
+
+def _thresholds(prepared: PreparedFolder) -> tuple[float, ...] | None:
+    """What to start with; training finds better ones."""
+    return (0.5,) * len(prepared.train.classes) if prepared.train.several else None
 
 
 def _prepare(data: str, config: TrainConfig, strict: bool, show_progress: bool) -> PreparedFolder:
@@ -319,29 +327,35 @@ def _finish(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Result:
     ranks = trainer.ranks
     summary = _conclude(trainer, prepared, report) if ranks.rank == 0 else None
     if ranks.size > 1:
-        summary = Summary.from_dict(ranks.same(summary and asdict(summary)))
+        summary = summary_of(ranks.same(summary and asdict(summary)))
     assert summary is not None
     return Result(trainer.out, summary)
 
 
-def _conclude(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Summary:
+def _conclude(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Summary | LabelSummary:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
-    rows = [row for row in read_rows(out / "metrics.jsonl") if row["kind"] == "epoch"]
-    summary = Summary(
-        val_accuracy=best.metrics["val_accuracy"],
-        val_loss=best.metrics["val_loss"],
-        epochs=done.epoch,
-        best_epoch=best.epoch,
-        seconds=done.seconds,
-        images_per_second=rows[-1]["images_per_second"],
-        peak_memory_bytes=peak_memory_bytes(),
-        skipped_steps=done.skipped,
-        classes=tuple(trainer.origin["classes"]),
-        class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
-        weights_sha256=hub.sha256_file(out / RUN_WEIGHTS),
-    )
+    common: dict[str, Any] = {
+        "val_loss": best.metrics["val_loss"],
+        "epochs": done.epoch,
+        "best_epoch": best.epoch,
+        "seconds": done.seconds,
+        "peak_memory_bytes": peak_memory_bytes(),
+        "skipped_steps": done.skipped,
+        "classes": tuple(trainer.origin["classes"]),
+        "weights_sha256": hub.sha256_file(out / RUN_WEIGHTS),
+        **rates_of(read_rows(out / "metrics.jsonl")),
+    }
+    summary: Summary | LabelSummary
+    if prepared.train.several:
+        summary = LabelSummary.of(best, common)
+    else:
+        summary = Summary(
+            val_accuracy=best.metrics["val_accuracy"],
+            class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
+            **common,
+        )
     with hub.atomic_file(out / SUMMARY) as file:
         file.write(summary.to_json().encode())
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
@@ -375,6 +389,14 @@ def write_page(
     PosixPath('run1/report.html')
     """
     record = Record.read(run)
+    if not isinstance(record.config, TrainConfig):
+        from zoo.report.text_page import write_text_report
+
+        if data is not None:
+            raise SettingsConflict(
+                f"data: the page of {record.folder}, a run on text, needs none; leave out --data"
+            )
+        return write_text_report(record.folder)
     config, origin = replace(record.config, threads=threads or 0), record.origin
     if config.threads:
         engine.set_num_threads(config.threads)
@@ -387,9 +409,11 @@ def write_page(
 def _write_report(
     folder: Path, prepared: PreparedFolder, config: LoopConfig, show_progress: bool
 ) -> Path:
+    from zoo.report.label_page import write_label_report
     from zoo.report.page import write_report
 
-    return write_report(
+    write = write_label_report if prepared.val.several else write_report
+    return write(
         folder,
         prepared.val,
         prepared.audit,

@@ -1,9 +1,10 @@
 """`model.safetensors`: the best weights of a run, with all that is needed to use them.
 
 Tensors have the published key names, so other libraries load the file as it is. The metadata holds,
-as JSON texts: arch, config, classes (names in index order), preprocessing, step, recipe (the
-settings), source (the weights that training started from, with their SHA-256), data (what was
-trained on, with its fingerprint), result and versions.
+as JSON texts: arch, config, classes (names in index order), preprocessing, thresholds (where
+pictures may have several labels), step, recipe (the settings), source (the weights that training
+started from, with their SHA-256), data (what was trained on, with its fingerprint), result and
+versions.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ def save_weights(
         "result": result,
         "versions": versions(),
     }
+    if model.thresholds is not None:
+        facts["thresholds"] = list(model.thresholds)
     metadata = {key: json.dumps(value, ensure_ascii=False) for key, value in facts.items()}
     metadata["format"] = "pt"  # some readers refuse files that do not name a framework's layout
     try:

@@ -86,8 +86,8 @@ class Task(ABC):
     """
 
     unit: ClassVar[str]
-    columns: ClassVar[Sequence[Column]]
-    counted: ClassVar[Sequence[str]] = ()
+    columns: Sequence[Column]
+    counted: Sequence[str] = ()
 
     model: Module
     batch_weights: Sequence[int]
@@ -145,6 +145,11 @@ class Task(ABC):
         engine; calls `stop_if_asked` now and then, which raises to stop.
         """
         return None
+
+    def counted_in(self, epoch: int) -> str:
+        """What an epoch's speed is counted in, plural; `unit`, unless the epoch only looks up what
+        was computed before."""
+        return self.unit
 
     def notes(self) -> list[str]:
         """What a person should know of how the run went, one string a line."""

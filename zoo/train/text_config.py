@@ -5,7 +5,6 @@ recipe stored in checkpoints all derive from it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from zoo.train.errors import ConfigError
 from zoo.train.loop_config import LoopConfig, setting
@@ -95,7 +94,7 @@ TEXT_FINE_TUNING = TextConfig()
 """For pretrained weights."""
 
 LORA = {"lora_rank": 8, "lr": 3e-4}
-"""What --lora sets."""
+"""In what training adapters differs from training all weights."""
 
 TEXT_FROM_SCRATCH = replace(
     TEXT_FINE_TUNING, epochs=10, lr=3e-3, batch_size=8, block_size=0, dropout=0.0
@@ -103,14 +102,16 @@ TEXT_FROM_SCRATCH = replace(
 """For `weights="none"`."""
 
 
-def text_config(*, pretrained: bool, lora: bool = False, **settings: Any) -> TextConfig:
-    """The defaults for pretrained weights or for none, with `settings` put in.
+def check_text_start(config: TextConfig, pretrained: bool) -> TextConfig:
+    """`config`, if it can work from pretrained weights or from none.
 
     Raises:
-        ConfigError: a value that cannot work, or a setting that does not exist.
-
-    >>> text_config(pretrained=True, lora=True).lora_rank
-    8
+        ConfigError: it would keep random values.
     """
-    base = TEXT_FINE_TUNING if pretrained else TEXT_FROM_SCRATCH
-    return TextConfig.from_dict({**base.to_dict(), **(LORA if lora else {}), **settings})
+    kept = "lora_rank" if config.lora_rank else "freeze_layers" if config.freeze_layers else ""
+    if kept and not pretrained:
+        raise ConfigError(
+            f"{kept}={getattr(config, kept)} with weights='none' would keep random values; "
+            f"expected pretrained weights, or {kept}=0"
+        )
+    return config

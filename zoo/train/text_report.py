@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import hub
 from zoo.train.errors import quoted
 from zoo.train.log import read_rows
-from zoo.train.report import duration
+from zoo.train.report import REPORT, SUMMARY, duration
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TextSummary:
 
     def write(self, out: Path, title: str) -> None:
         """Write `summary.json`, and `curves.png` from the run's log."""
-        with hub.atomic_file(out / "summary.json") as file:
+        with hub.atomic_file(out / SUMMARY) as file:
             text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
             file.write(text.encode() + b"\n")
         with hub.atomic_file(out / "curves.png") as file:
@@ -67,11 +67,15 @@ class TextSummary:
         ]
         if self.skipped_steps:
             lines.append(f"Skipped {self.skipped_steps} steps: loss or gradients were not finite")
+        page = []
+        if (out / REPORT).is_file():
+            page = [f"  {out / REPORT}   all about it on one page, for a browser"]
         return [
             *lines,
             "",
             f"  {out / 'model.safetensors'}   the weights, with the tokenizer",
             f"  {out / 'curves.png'}   loss, perplexity and learning rate",
+            *page,
             "",
             "Next:",
             f"  zoo generate {quoted(out)} --prompt TEXT",

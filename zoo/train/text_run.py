@@ -7,7 +7,6 @@ text files, output folder, weights, text. Nothing is written until all of it is 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -18,34 +17,28 @@ import engine
 import hub
 import zoo
 from zoo.models.text_model import TextModel, expect_text
-from zoo.registry import get_arch
 from zoo.stored import RUN_WEIGHTS
-from zoo.text.blocks import Tokens, split
-from zoo.text.corpus import Corpus, load_corpus
-from zoo.text.errors import TokenizerError
+from zoo.text.blocks import Tokens
 from zoo.text.perplexity import perplexity_of, text_loss
-from zoo.text.read import find_files, read_documents
-from zoo.text.tokenizer import Tokenizer, byte_tokenizer, gpt2_tokenizer, load_tokenizer
+from zoo.text.tokenizer import Tokenizer
 from zoo.train.callbacks import Callback
 from zoo.train.checkpoint import Checkpoint, Checkpoints
 from zoo.train.distributed import Ranks, current_ranks
 from zoo.train.errors import DataChanged, SettingsConflict
-from zoo.train.log import MetricsLog
 from zoo.train.loop_config import agreed
 from zoo.train.metrics import peak_memory_bytes
-from zoo.train.out_folder import OutFolder, alone_in
-from zoo.train.text_config import TextConfig, text_config
+from zoo.train.out_folder import alone_in
+from zoo.train.recipe_book import AUTO
+from zoo.train.samples import Samples, sample_of, shown
+from zoo.train.text_config import TextConfig
+from zoo.train.text_planning import TextPlan
 from zoo.train.text_report import TextSummary
+from zoo.train.text_start import Sources, load_network, read_text, settle_text
 from zoo.train.text_task import TextTask
 from zoo.train.trainer import Trainer
 
 if TYPE_CHECKING:
     from zoo.train.run import Say
-
-Sources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-SAMPLE_TOKENS = 60  # of each sample that is printed
-_PROMPT_TOKENS = 12  # of validation text that samples go on from
 
 
 def finetune_text(
@@ -53,10 +46,13 @@ def finetune_text(
     data: Sources,
     *,
     weights: str | os.PathLike[str] = "default",
+    recipe: str | os.PathLike[str] = AUTO,
     tokenizer: str | os.PathLike[str] | int | None = None,
     out: str | os.PathLike[str] | None = None,
     options: Mapping[str, Any] | None = None,
     lora: bool = False,
+    report: bool = True,
+    callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
     **settings: Any,
@@ -67,14 +63,18 @@ def finetune_text(
         model: name of an architecture; see `zoo.list_models`.
         data: files, folders or patterns; see zoo.text.read for what may be in them.
         weights: "default", a card's name or a file's path; "none" starts from random ones.
+        recipe: "lora", "full", "scratch", the path of a TOML file, or "auto", which chooses from
+            the size of the text; see `zoo.train.text_recipes`.
         tokenizer: for random weights: "gpt2", "bytes", a folder or tokenizer.json, or the size of
             a vocabulary to be found in the text; None for one of the model's size.
         out: folder to write to, absent or empty; None takes the first free `runs/MODEL-N`.
         options: fields of the model's configuration to change, for random weights.
-        lora: train adapters, with the settings that suit them.
+        lora: the same as recipe="lora".
+        report: write `report.html` at the end; see zoo.report.
+        callbacks: told what happens meanwhile; see `zoo.train.callbacks`.
         say: called with each line for people.
         show_progress: draw progress bars on the error stream, where that is a terminal.
-        settings: fields of `TextConfig` that shall differ from the defaults.
+        settings: fields of `TextConfig` that shall differ from the recipe's.
 
     Raises:
         TrainError, zoo.text.errors.TextError, hub.HubError, zoo.LoadError: each says what to do.
@@ -84,57 +84,74 @@ def finetune_text(
     """
     ranks = current_ranks()
     say, show_progress = ranks.voice(say, show_progress)
-    weights = os.fspath(weights)
-    config = text_config(pretrained=weights != "none", lora=lora, **settings)
-    arch = get_arch(model)
-    options = dict(options or {})
-    if weights != "none" and (tokenizer is not None or options):
-        raise SettingsConflict(
-            "a tokenizer and the sizes of the model can only be chosen for random weights; leave "
-            "them out, or start from none"
-        )
-    files = find_files(data)
-    given = [data] if isinstance(data, str | os.PathLike) else data
-    named = [os.fspath(source) for source in given]
-    folder = OutFolder.choose(out, model, named[0])
-    if config.threads:
-        engine.set_num_threads(config.threads)
-    if weights == "none":
-        chosen = _tokenizer(tokenizer, arch.config, files, config.bad_bytes)
-        # Room in steps of 8, which matrix products like.
-        options = {"vocab": -(-chosen.size // 8) * 8, **options}
-    network = _load(model, weights, config, options)
-    if weights == "none":
-        network.tokenizer = chosen
-    config = config.fitted(network.context)
-    corpus, train, val = _data(named, network.tokenizer, config, show_progress)
-    say("\n".join(corpus.lines()))
-    prompt = config.sample or _prompt(val, network)
-    origin: dict[str, Any] = {
-        "task": "text",
-        "model": model,
-        "weights": weights,
-        "source": network.source,
-        "model_config": asdict(network.config),
-        "tokenizer": network.tokenizer.to_dict(),
-        "data": {"fingerprint": corpus.fingerprint, "tokens": len(corpus.tokens)},
-        "data_paths": [os.path.abspath(name) for name in named],
-        "prompt": prompt,
-    }
-    ranks.agree("the text", corpus.fingerprint)
-    say("\n".join([_plan(network, train, val, config, folder.path), *ranks.lines()]))
+    weights, options = os.fspath(weights), dict(options or {})
+    recipe = lora_recipe(recipe, lora)
+    start = settle_text(
+        model, data, weights, recipe, tokenizer, out, options, say, show_progress, settings
+    )
+    network, config, origin = start.network, start.plan.config, start.origin
+    say("\n".join([*start.plan.lines(), *ranks.lines(), f"Results go to {start.folder.path}", ""]))
     ranks.set_timeout(config.rank_timeout)
-    task = TextTask(network, train, val, config, ranks)
+    task = TextTask(network, start.train, start.val, config, ranks)
     if weights != "none":
-        origin["before"] = _score(network, val, config, prompt, ranks)
+        origin["before"] = _score(network, start.val, config, origin["prompt"], ranks)
         say(
             f"Before training: validation perplexity {origin['before']['perplexity']:.2f}\n"
-            + _shown(origin["before"]["sample"])
+            + shown(origin["before"]["sample"])
         )
-    with ranks.folder(folder):
-        trainer = _trainer(task, config, folder.path, origin, say, show_progress)
+    with ranks.folder(start.folder) as path:
+        trainer = _trainer(task, config, path, origin, say, show_progress, callbacks)
         trainer.fit()
-    return _finish(trainer)
+    return _finish(trainer, report)
+
+
+def plan_text(
+    model: str,
+    data: Sources,
+    *,
+    weights: str | os.PathLike[str] = "default",
+    recipe: str | os.PathLike[str] = AUTO,
+    tokenizer: str | os.PathLike[str] | int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    lora: bool = False,
+    say: Say = print,
+    show_progress: bool = False,
+    **settings: Any,
+) -> TextPlan:
+    """What `finetune_text` with the same arguments is going to do: all that is done before
+    training, and no more. Writes nothing, but for the cache folder.
+
+    Raises:
+        TrainError, zoo.text.errors.TextError, hub.HubError, zoo.LoadError: as `finetune_text`.
+
+    >>> plan_text("gpt2", "book.txt").seconds     # doctest: +SKIP
+    412.0
+    """
+    recipe, options = lora_recipe(recipe, lora), dict(options or {})
+    start = settle_text(
+        model, data, os.fspath(weights), recipe, tokenizer, out, options, say, show_progress,
+        settings,
+    )  # fmt: skip
+    say("\n".join([*start.plan.lines(), "Nothing was written, and nothing was trained."]))
+    return start.plan
+
+
+def lora_recipe(recipe: str | os.PathLike[str], lora: bool) -> str:
+    """The name of the recipe that is meant, where `lora` asks for that of adapters.
+
+    Raises:
+        SettingsConflict: another recipe is named, too.
+
+    >>> lora_recipe("auto", lora=True)
+    'lora'
+    """
+    name = os.fspath(recipe)
+    if lora and name not in (AUTO, "lora"):
+        raise SettingsConflict(
+            f"lora is a recipe of its own, and {name} is another; expected one of the two"
+        )
+    return "lora" if lora else name
 
 
 def resume_text(
@@ -143,6 +160,8 @@ def resume_text(
     *,
     data: Sources | None = None,
     expected: Mapping[str, Any] | None = None,
+    report: bool = True,
+    callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
 ) -> TextSummary:
@@ -153,7 +172,7 @@ def resume_text(
         checkpoint: the newest whole one.
         data: where the text is now; None looks where it was. It must be the same text.
         expected: settings, "model" or "weights" that are meant to hold; see `zoo.train.resume`.
-        say, show_progress: as for `finetune_text`.
+        report, callbacks, say, show_progress: as for `finetune_text`.
 
     Raises:
         SettingsConflict, DataChanged: as they say; and what `finetune_text` raises.
@@ -168,11 +187,11 @@ def resume_text(
     if config.threads:
         engine.set_num_threads(config.threads)
     with checkpoint.understood():
-        network = _load(origin["model"], "none", config, origin["model_config"])
+        network = load_network(origin["model"], "none", config, origin["model_config"])
         network.tokenizer = Tokenizer.from_dict(origin["tokenizer"], str(checkpoint.path))
         network.source = origin["source"]
     where: Sources = origin["data_paths"] if data is None else data
-    corpus, train, val = _data(where, network.tokenizer, config, show_progress)
+    corpus, train, val = read_text(where, network.tokenizer, config, show_progress)
     if corpus.fingerprint != origin["data"]["fingerprint"]:
         raise DataChanged(
             f"{where}: this is not the text that {folder} was started with ({len(corpus.tokens)} "
@@ -182,84 +201,10 @@ def resume_text(
     ranks.agree("the checkpoints", checkpoint.path.name)
     ranks.set_timeout(config.rank_timeout)
     task = TextTask(network, train, val, config, ranks)
-    trainer = _trainer(task, config, folder, origin, say, show_progress)
+    trainer = _trainer(task, config, folder, origin, say, show_progress, callbacks)
     with alone_in(folder) if ranks.rank == 0 else nullcontext():
         trainer.go_on(checkpoint)
-    return _finish(trainer)
-
-
-def _load(model: str, weights: str, config: TextConfig, options: Mapping[str, Any]) -> TextModel:
-    engine.manual_seed(config.seed)  # of the values that no weights set
-    try:
-        return expect_text(zoo.load(model, weights, **{**options, "dropout": config.dropout}))
-    except ValueError as error:
-        if isinstance(error, zoo.LoadError | TokenizerError):
-            raise
-        raise SettingsConflict(f"{model} cannot be built so: {error}") from error
-
-
-def _tokenizer(
-    wanted: str | os.PathLike[str] | int | None, arch: Any, files: Sequence[Path], bad_bytes: str
-) -> Tokenizer:
-    """The tokenizer for a model that starts from random weights."""
-    if wanted is None:
-        wanted = "gpt2" if arch.vocab >= gpt2_tokenizer().size else arch.vocab
-    if isinstance(wanted, str) and wanted.isdigit():
-        wanted = int(wanted)
-    if wanted == "gpt2":
-        return gpt2_tokenizer()
-    if wanted == "bytes":
-        return byte_tokenizer()
-    if isinstance(wanted, int):
-        from zoo.text.bpe import train_bpe
-
-        texts = (
-            document.prompt + document.text
-            for path in files
-            for document in read_documents(path, path.read_bytes(), bad_bytes)
-        )
-        return train_bpe(texts, wanted)
-    return load_tokenizer(Path(wanted))
-
-
-def _data(
-    data: Sources, tokenizer: Tokenizer, config: TextConfig, show_progress: bool
-) -> tuple[Corpus, Tokens, Tokens]:
-    corpus = load_corpus(data, tokenizer, bad_bytes=config.bad_bytes, show_progress=show_progress)
-    return corpus, *split(corpus, config.val_fraction, config.seed, config.block_size)
-
-
-def _prompt(val: Tokens, network: TextModel) -> str:
-    """The beginning of the validation text, cut to whole characters."""
-    tokens = val.tokens[: min(_PROMPT_TOKENS, len(val) - 1, network.context // 2)]
-    text = network.tokenizer.decode(t for t in tokens if t != network.tokenizer.end)
-    return text.replace("\ufffd", "") or " "
-
-
-def _plan(network: TextModel, train: Tokens, val: Tokens, config: TextConfig, out: Path) -> str:
-    block = min(config.block_size, len(train) - 1)
-    shorter = (
-        "" if block == config.block_size else f" (the text is shorter than {block + 1} tokens)"
-    )
-    return "\n".join(
-        [
-            "",
-            f"{network.arch}, {network.num_parameters:,} parameters, starting from "
-            f"{network.source['name']}",
-            *network.notices,
-            f"{len(train):,} tokens to train on, {len(val):,} to validate on",
-            f"{config.epochs} epoch{'s' if config.epochs > 1 else ''}, blocks of {block} tokens"
-            f"{shorter}, {config.batch_size * config.accumulation} a step, AdamW with learning "
-            f"rate {config.lr:g}",
-            *(
-                [f"LoRA of rank {config.lora_rank} beside {config.lora_targets}"]
-                if config.lora_rank
-                else []
-            ),
-            f"Results go to {out}",
-            "",
-        ]
-    )
+    return _finish(trainer, report)
 
 
 def _score(
@@ -276,41 +221,6 @@ def _score(
     }
 
 
-def sample_of(network: TextModel, prompt: str, seed: int) -> str:
-    """A prompt and how the model goes on from it; the same for the same seed."""
-    tokens = network.tokenizer.encode(prompt)
-    most = min(SAMPLE_TOKENS, network.context - len(tokens))
-    if most < 1:
-        return prompt
-    return prompt + network.complete([prompt], max_tokens=most, seed=seed)[0].text
-
-
-class _Samples(Callback):
-    """After each epoch, how the model goes on from the run's prompt; kept in `samples.jsonl`."""
-
-    def on_start(self, trainer: Trainer) -> None:
-        self._log = MetricsLog(trainer.out / "samples.jsonl")
-        self._log.keep(lambda row: row["epoch"] <= trainer.progress.epoch)
-
-    def on_epoch(self, trainer: Trainer, row: dict[str, Any]) -> None:
-        seed = getattr(trainer.config, "seed", 0)
-        network = expect_text(trainer.model)  # type: ignore[arg-type]
-        sample = sample_of(network, trainer.origin["prompt"], seed)
-        self._log.append({"epoch": row["epoch"], "text": sample})
-        trainer.say(_shown(sample))
-
-    def on_save(self, trainer: Trainer) -> None:
-        self._log.sync()
-
-    def on_end(self, trainer: Trainer) -> None:
-        self._log.close()
-
-
-def _shown(sample: str) -> str:
-    sample = re.sub(r"\n\s*\n", "\n\n", sample)  # some models say little else than line feeds
-    return "\n".join(f"    | {line}" for line in sample.split("\n"))
-
-
 def _trainer(
     task: TextTask,
     config: TextConfig,
@@ -318,8 +228,10 @@ def _trainer(
     origin: dict[str, Any],
     say: Say,
     show_progress: bool,
+    callbacks: Sequence[Callback],
 ) -> Trainer:
-    return Trainer(task, config, out, origin, say, show_progress, callbacks=[_Samples()])
+    told = [Samples(), *callbacks]
+    return Trainer(task, config, out, origin, say, show_progress, callbacks=told)
 
 
 def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:
@@ -328,18 +240,18 @@ def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:
     return found if found and found.origin().get("task") == "text" else None
 
 
-def _finish(trainer: Trainer) -> TextSummary:
-    """Write `summary.json` and `curves.png`, and say how it went: rank 0 does, and tells the
-    others."""
+def _finish(trainer: Trainer, report: bool) -> TextSummary:
+    """Write `summary.json`, `curves.png` and `report.html`, and say how it went: rank 0 does, and
+    tells the others."""
     ranks = trainer.ranks
-    summary = _conclude(trainer) if ranks.rank == 0 else None
+    summary = _conclude(trainer, report) if ranks.rank == 0 else None
     if ranks.size > 1:
         summary = TextSummary(**ranks.same(summary and asdict(summary)))
     assert summary is not None
     return summary
 
 
-def _conclude(trainer: Trainer) -> TextSummary:
+def _conclude(trainer: Trainer, report: bool) -> TextSummary:
     done, out = trainer.progress, trainer.out
     best = done.best
     assert best is not None  # there is at least one epoch
@@ -362,5 +274,9 @@ def _conclude(trainer: Trainer) -> TextSummary:
         weights_sha256=hub.sha256_file(out / RUN_WEIGHTS),
     )
     summary.write(out, f"{out.name}: {trainer.origin['model']}")
+    if report:
+        from zoo.report.text_page import write_text_report
+
+        write_text_report(out)
     trainer.say("\n".join(summary.lines(out)))
     return summary

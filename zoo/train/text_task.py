@@ -36,6 +36,16 @@ Batch = tuple[NDArray[Any], NDArray[Any]]  # tokens and targets, (B, T) each
 ADAPTER = "adapter"  # folder of a run with LoRA that holds the adapters alone
 
 
+def make_ready(model: TextModel, config: TextConfig) -> None:
+    """Give a model the adapters and frozen layers that a configuration asks for, once."""
+    adapters = lora_of(config.to_dict())
+    if adapters is not None and not has_lora(model):
+        add_lora(model, adapters)
+    elif adapters is None and config.freeze_layers:
+        model.freeze_layers(config.freeze_layers)
+    model.checkpointing = config.checkpointing == "on"
+
+
 class TextTask(Task):
     """Predict the next token; the epoch of the lowest validation loss is kept.
 
@@ -71,12 +81,7 @@ class TextTask(Task):
         self.ranks = ranks
         self._blocks = EpochBlocks(train, config.block_size, config.batch_size, config.seed)
         self.batch_weights = self._blocks.batch_weights
-        self._lora = lora_of(config.to_dict())
-        if self._lora is not None:
-            add_lora(model, self._lora)
-        elif config.freeze_layers:
-            model.freeze_layers(config.freeze_layers)
-        model.checkpointing = config.checkpointing == "on"
+        make_ready(model, config)
 
     def make_optimizer(self) -> Optimizer:
         """AdamW; matrices are decayed, norms and biases are not."""

@@ -313,7 +313,9 @@ class Trainer:
             **self.task.train_metrics(p.sums(), seen),
             **found.metrics,
             "best": improved,
-            f"{self.task.unit}_per_second": done / p.epoch_seconds if p.epoch_seconds else 0.0,
+            f"{self.task.counted_in(p.epoch)}_per_second": (
+                done / p.epoch_seconds if p.epoch_seconds else 0.0
+            ),
             "seconds": time.perf_counter() - self._started,
         }
 

@@ -350,7 +350,7 @@ void bind_functions(py::module_& m, TensorClass& cls) {
   m.def("matmul", as_op(&matmul), py::arg("a"), py::arg("b"),
         "Matrix product; leading axes broadcast, a 1-d operand is a vector.\n\n"
         "a (..., n, k), b (..., k, m) -> (..., n, m), of the promoted dtype. Raises ValueError for shapes\n"
-        "that do not fit, TypeError for bool.\n\n"
+        "that do not fit.\n\n"
         ">>> engine.matmul(engine.ones((2, 3)), engine.ones((3, 4))).shape\n(2, 4)");
   def_op(m, "linear", +[](const Tensor& x, const Tensor& w, const std::optional<Tensor>& b) {
     return linear(x, w, or_none(b));

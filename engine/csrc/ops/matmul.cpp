@@ -13,7 +13,7 @@ namespace {
 // The dtype a product is computed in: gemm knows float32 and float64, and on GPUs the 16-bit types.
 // Integers go through double, exact while every partial sum stays below 2^53.
 DType compute_dtype(DType t, Device device) {
-  if (is_complex(t) || (is_narrow(t) && device.type != DeviceType::kCPU)) return t;
+  if (is_complex(t) || (is_floating(t) && is_narrow(t) && device.type != DeviceType::kCPU)) return t;
   if (t == DType::kF64 || is_integral(t) || is_bool(t)) return DType::kF64;
   return DType::kF32;
 }

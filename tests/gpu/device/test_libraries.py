@@ -67,11 +67,13 @@ for dtype in ("float32", "float64"):
     x, w, bias = make(6, 5), make(4, 5), make(4)
     y = F.linear(x.to("cuda"), w.to("cuda"), bias.to("cuda")).to("cpu").numpy()
     np.testing.assert_allclose(y, x.numpy() @ w.numpy().T + bias.numpy(), rtol=2e-5, atol=1e-5)
-for dtype in (engine.float16, engine.bfloat16):
-    x, w, bias = (engine.asarray(rng.standard_normal(s)).astype(dtype) for s in ((6, 5), (4, 5), 4))
+for narrow in (engine.float16, engine.bfloat16):
+    x, w, bias = (
+        engine.asarray(rng.standard_normal(s)).astype(narrow) for s in ((6, 5), (4, 5), 4)
+    )
     before = blas.fake_products()
     y = F.linear(x.to("cuda"), w.to("cuda"), bias.to("cuda"))
-    assert y.dtype == dtype and blas.fake_products() == before + 1
+    assert y.dtype == narrow and blas.fake_products() == before + 1
     x, w, bias, y = (t.to("cpu").astype(engine.float32).numpy() for t in (x, w, bias, y))
     np.testing.assert_allclose(y, x @ w.T + bias, rtol=1e-2, atol=2e-2)
 # What cuBLASLt takes in no layout is multiplied all the same.

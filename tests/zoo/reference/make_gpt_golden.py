@@ -1,4 +1,5 @@
-"""Remakes golden_gpt.npz beside this file, with transformers' GPT-2 in float64.
+"""Remakes golden_gpt.npz and golden_gpt_long.npz beside this file, with transformers' GPT-2 in
+float64.
 
     python -m tests.zoo.reference.make_gpt_golden
 
@@ -19,17 +20,33 @@ from tests.zoo.reference import seeded_gpt as s
 HERE = Path(__file__).parent
 
 
-def results(name: str) -> dict[str, np.ndarray]:
-    """What a seeded network says, plain and padded, its gradients and its greedy text."""
+def network(name: str, context: int) -> GPT2LMHeadModel:
+    """The reference with seeded weights."""
     layers, width, heads = s.CASES[name]
     config = GPT2Config(
-        vocab_size=s.VOCAB, n_positions=s.CONTEXT, n_embd=width, n_layer=layers, n_head=heads,
+        vocab_size=s.VOCAB, n_positions=context, n_embd=width, n_layer=layers, n_head=heads,
         attn_implementation="eager", bos_token_id=0, eos_token_id=None,
     )  # fmt: skip
     net = GPT2LMHeadModel(config).double().eval()
     own = net.transformer.state_dict()
     state = s.seeded_gpt_state({key: tuple(value.shape) for key, value in own.items()})
     net.transformer.load_state_dict({k: torch.from_numpy(v).double() for k, v in state.items()})
+    return net
+
+
+def long_text(name: str) -> np.ndarray:
+    """The tokens of a long greedy text."""
+    tokens = torch.from_numpy(s.seeded_tokens())[:1]
+    made = network(name, s.LONG_CONTEXT).generate(
+        tokens, max_new_tokens=s.LONG, do_sample=False, pad_token_id=0
+    )
+    return made[0, s.LENGTH :].numpy()
+
+
+def results(name: str) -> dict[str, np.ndarray]:
+    """What a seeded network says, plain and padded, its gradients and its greedy text."""
+    net = network(name, s.CONTEXT)
+    state = net.transformer.state_dict()
     tokens = torch.from_numpy(s.seeded_tokens())
     logits = net(tokens).logits
     loss = torch.nn.functional.cross_entropy(
@@ -63,3 +80,4 @@ if __name__ == "__main__":
     for case in s.CASES:
         arrays |= results(case)
     np.savez_compressed(HERE / "golden_gpt.npz", **arrays)
+    np.savez_compressed(HERE / "golden_gpt_long.npz", **{n: long_text(n) for n in s.CASES})

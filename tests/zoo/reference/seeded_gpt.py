@@ -21,7 +21,12 @@ CASES = {
 WHOLE_GRADIENTS = ("wte.weight", "h.0.attn.c_attn.weight", "h.1.mlp.c_proj.bias", "ln_f.weight")
 
 
-def seeded_gpt_state(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+LONG, LONG_CONTEXT = 200, 256  # tokens of long greedy texts, and the context they are made with
+
+
+def seeded_gpt_state(
+    shapes: Mapping[str, tuple[int, ...]], scale: float = 0.15
+) -> dict[str, np.ndarray]:
     """Matrices as after some training, larger than at the start; norms around 1.
 
     RandomState's streams are frozen by numpy's policy, which those of default_rng are not.
@@ -33,7 +38,7 @@ def seeded_gpt_state(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndar
         if len(shape) == 1:
             value = 0.1 * draw + (1.0 if ".ln" in f".{name}" and "weight" in name else 0.0)
         else:
-            value = 0.15 * draw
+            value = scale * draw
         state[name] = value.astype(np.float32)
     return state
 

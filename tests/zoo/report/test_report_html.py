@@ -61,7 +61,7 @@ def test_ticks_are_round_few_and_inside(low, high):
 def test_a_chart_of_one_epoch_and_of_none_can_be_drawn():
     row = {"kind": "epoch", "step": 3, "train_accuracy": 0.5, "val_accuracy": 1.0, "val_loss": None}
     for rows in ([], [{**row, "best": True}]):
-        assert "<svg" in show(sections.curves(rows))
+        assert "<svg" in show(sections.curves(rows, sections.ACCURACY))
 
 
 def many(classes: int, each: int = 3) -> Answers:

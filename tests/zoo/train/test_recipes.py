@@ -8,7 +8,8 @@ import pytest
 
 from zoo.train.config import FROM_SCRATCH, TrainConfig
 from zoo.train.errors import ConfigError
-from zoo.train.recipes import RECIPES, make_recipe, recipe_text
+from zoo.train.recipe_book import recipe_text
+from zoo.train.recipes import RECIPES, make_recipe
 
 
 @pytest.mark.parametrize(

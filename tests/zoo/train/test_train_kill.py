@@ -65,7 +65,7 @@ def start(out: Path, average: str, threads: int, env: dict[str, str]) -> subproc
 
 def outcome(out: Path) -> tuple[bytes, list[dict], dict[str, np.ndarray]]:
     """The kept weights, the rows without times, and all tensors of the last checkpoint."""
-    timed = {"seconds", "images_per_second"}
+    timed = {"seconds", "images_per_second", "features_per_second"}
     rows = [
         {k: v for k, v in row.items() if k not in timed} for row in read_rows(out / "metrics.jsonl")
     ]

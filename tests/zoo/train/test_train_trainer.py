@@ -219,7 +219,7 @@ def test_a_resumed_run_logs_the_rows_of_one_that_never_stopped(make_trainer):
     resumed.restore(Checkpoints(resumed.out / "last").newest())
     resumed.fit()
     assert rows_of(resumed, "step") == rows_of(straight, "step")  # learning rates among them
-    timed = {"seconds", "images_per_second"}
+    timed = {"seconds", "images_per_second", "features_per_second"}
     for one, other in zip(rows_of(resumed, "epoch"), rows_of(straight, "epoch"), strict=True):
         assert {k: v for k, v in one.items() if k not in timed} == {
             k: v for k, v in other.items() if k not in timed
