@@ -110,7 +110,7 @@ def finetune_on_text(args: argparse.Namespace, **more: Any) -> int:
     settings = _settings(args)
     recipe = lora_recipe("auto" if args.recipe is None else args.recipe, args.lora)
     if args.print_recipe:
-        return _print_recipe(args.data, more["weights"], recipe, settings)
+        return _print_recipe(args, more["weights"], recipe, settings)
     if args.data is None:
         command = f"zoo {args.command} {args.model}" if args.command == "finetune" else "zoo train"
         raise UsageError(
@@ -144,13 +144,17 @@ def callbacks_of(args: argparse.Namespace) -> list[Any]:
     return [TensorBoard()] if args.tensorboard else []
 
 
-def _print_recipe(data: str | None, weights: str, recipe: str, settings: Mapping[str, Any]) -> int:
+def _print_recipe(
+    args: argparse.Namespace, weights: str, recipe: str, settings: Mapping[str, Any]
+) -> int:
+    from zoo.registry import get_arch
     from zoo.text.read import find_files
     from zoo.train.recipe_book import recipe_text
     from zoo.train.text_recipes import plan_text_config
 
-    files = None if data is None else find_files(data)
-    config, chosen = plan_text_config(files, weights, recipe, settings)
+    files = None if args.data is None else find_files(args.data)
+    model = get_arch(args.model).config
+    config, chosen = plan_text_config(files, weights, recipe, settings, model)
     print(recipe_text(config, chosen.lines()), end="")
     return 0
 

@@ -16,5 +16,6 @@ OTHERWISE_TESTED = {
     },
     "tests/engine/test_checkpoint.py": {"autograd.checkpoint"},
     "tests/engine/test_extensions.py": {"get_include"},
+    "tests/engine/test_gradcheck.py": {"autograd.gradcheck", "autograd.gradgradcheck"},
     "tests/engine/test_function.py": {"autograd.once_differentiable"},
 }  # fmt: skip

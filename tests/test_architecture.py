@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "hub": {"numpy", "requests", "tqdm", "safetensors", "yaml", "filelock", "platformdirs",
             "urllib3"},
     "zoo": {"engine", "hub", "numpy", "PIL", "tqdm", "matplotlib", "tensorboardX", "tiktoken",
-            "tokenizers", "onnx", "onnxruntime", "tomli"},
+            "tokenizers", "onnx", "onnxruntime", "tomli", "sklearn"},
     "cli": {"zoo", "hub", "numpy", "PIL", "tqdm", "shtab", "bottle", "waitress"},
 }  # fmt: skip
 # Slow to import: only inside functions, so that no command pays for what it does not use.

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from zoo.train.run import plan as plan
     from zoo.train.run import resume as resume
     from zoo.train.text_report import TextSummary as TextSummary
+    from zoo.train.text_result import TextResult as TextResult
     from zoo.train.text_run import finetune_text as finetune_text
     from zoo.train.text_run import plan_text as plan_text
 
@@ -60,6 +61,7 @@ _HOME = {
     "zoo.train.result": ["Result"],
     "zoo.train.run": ["finetune", "plan", "resume"],
     "zoo.train.text_report": ["TextSummary"],
+    "zoo.train.text_result": ["TextResult"],
     "zoo.train.text_run": ["finetune_text", "plan_text"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

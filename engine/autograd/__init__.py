@@ -6,6 +6,7 @@ from engine._C import Node
 from engine.autograd import functional
 from engine.autograd.anomaly import detect_anomaly
 from engine.autograd.checkpoint import checkpoint
+from engine.autograd.finite_differences import gradcheck, gradgradcheck
 from engine.autograd.function import Function, once_differentiable
 from engine.autograd.gradients import backward, grad
 from engine.autograd.saved import saved_tensors_hooks
@@ -18,6 +19,8 @@ __all__ = [
     "detect_anomaly",
     "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "once_differentiable",
     "saved_tensors_hooks",
 ]

@@ -18,6 +18,9 @@ class Finding:
 
     name: what. state: "found", "missing", or "wrong": it is there and does not serve. detail:
     version and place, or what went wrong. advice: what to do, or empty.
+
+    >>> Finding("driver", "missing", "no libcuda.so.1", "install the driver").state
+    'missing'
     """
 
     name: str

@@ -137,6 +137,7 @@ from engine.nn.resize import (
 )
 from engine.nn.similarity import Bilinear, CosineSimilarity, PairwiseDistance
 from engine.nn.state import IncompatibleKeys, StateDictError
+from engine.nn.stateless import functional_call
 from engine.nn.transformer import (
     TransformerDecoder,
     TransformerDecoderLayer,
@@ -288,6 +289,7 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
     "functional",
+    "functional_call",
     "init",
     "parameters_to_vector",
     "vector_to_parameters",

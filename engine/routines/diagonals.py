@@ -11,7 +11,7 @@ from engine.routines.manipulation import moveaxis
 
 
 def _keep(x: Tensor, mask: np.ndarray) -> Tensor:
-    return engine.where(engine.asarray(mask), x, engine.zeros((), dtype=x.dtype))
+    return engine.where(engine.asarray(mask, device=x.device), x, engine.zeros((), dtype=x.dtype))
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
@@ -73,9 +73,12 @@ def diag_embed(x: Tensor, /, *, offset: int = 0, axis1: int = -2, axis2: int = -
     row, column = max(0, -offset), max(0, offset)
     at = np.full(size, n)  # the element each row holds, n for none
     at[row : row + n] = np.arange(n)
-    padded = engine.concat([x, engine.zeros((*x.shape[:-1], 1), dtype=x.dtype)], axis=-1)
-    rows = engine.expand_dims(engine.take(padded, engine.asarray(at), axis=-1), -1)
-    columns = engine.arange(size) - engine.expand_dims(engine.arange(size), -1)
+    padded = engine.concat(
+        [x, engine.zeros((*x.shape[:-1], 1), dtype=x.dtype, device=x.device)], axis=-1
+    )
+    rows = engine.expand_dims(engine.take(padded, engine.asarray(at, device=x.device), axis=-1), -1)
+    places = engine.arange(size, device=x.device)
+    columns = places - engine.expand_dims(places, -1)
     square = engine.where(columns == column - row, rows, engine.zeros((), dtype=x.dtype))
     return moveaxis(square, (-2, -1), (first, second))
 
@@ -129,7 +132,7 @@ def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False) -> T
     if count < 0:
         raise ValueError(f"vander: expected at least 0 columns, got {n}")
     if count == 0:
-        return engine.zeros((x.shape[0], 0), dtype=x.dtype)
+        return engine.zeros((x.shape[0], 0), dtype=x.dtype, device=x.device)
     powers = [engine.ones_like(x)]
     for _ in range(count - 1):
         powers.append(powers[-1] * x)

@@ -134,8 +134,8 @@ def block_diag(*arrays: Tensor) -> Tensor:
     rows, left = [], 0
     for t in blocks:
         h, w = t.shape
-        before = engine.zeros((h, left), dtype=t.dtype)
-        after = engine.zeros((h, width - left - w), dtype=t.dtype)
+        before = engine.zeros((h, left), dtype=t.dtype, device=t.device)
+        after = engine.zeros((h, width - left - w), dtype=t.dtype, device=t.device)
         rows.append(engine.concat([before, t, after], axis=1))
         left += w
     return engine.concat(rows, axis=0)

@@ -83,7 +83,7 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
     axis = one_axis("repeat", axis, x.ndim)
     n = x.shape[axis]
     if isinstance(repeats, Tensor):
-        counts = np.atleast_1d(repeats.detach().numpy())
+        counts = np.atleast_1d(repeats.detach().to("cpu").numpy())
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or counts.size not in (1, n):
             raise ValueError(
                 f"repeat: expected one integer or {n} of them for axis {axis} of shape {x.shape}, "
@@ -93,7 +93,9 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
             raise ValueError(f"repeat: counts must not be negative, got {counts.min()}")
         if counts.size == 1:
             return repeat(x, int(counts[0]), axis=axis)
-        return engine.take(x, engine.asarray(np.repeat(np.arange(n), counts)), axis=axis)
+        return engine.take(
+            x, engine.asarray(np.repeat(np.arange(n), counts), device=x.device), axis=axis
+        )
     if repeats < 0:
         raise ValueError(f"repeat: counts must not be negative, got {repeats}")
     head, tail = x.shape[: axis + 1], x.shape[axis + 1 :]

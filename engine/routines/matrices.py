@@ -178,7 +178,9 @@ def matrix_power(x: Tensor, n: int, /) -> Tensor:
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(f"matrix_power: expected square matrices, got shape {x.shape}")
     if n == 0:
-        return engine.broadcast_to(engine.eye(x.shape[-1], dtype=x.dtype), x.shape).clone()
+        return engine.broadcast_to(
+            engine.eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape
+        ).clone()
     if n < 0:
         x, n = engine.linalg.inv(x), -n
     result: Tensor | None = None
@@ -279,7 +281,7 @@ def matrix_exp(x: Tensor, /) -> Tensor:
     if not np.isfinite(size):
         raise ValueError("matrix_exp: expected finite numbers")
     a = wide / float(2**squarings)
-    unit = engine.eye(a.shape[-1], dtype=a.dtype)
+    unit = engine.eye(a.shape[-1], dtype=a.dtype, device=a.device)
     y = unit + a / 18.0
     for k in range(17, 0, -1):
         y = unit + engine.matmul(a, y) / float(k)

@@ -39,8 +39,8 @@ def _quantile(
     x = as_floating(x)
     if method not in _FRACTIONS:
         raise ValueError(f"{name}: method is {method!r}; expected one of {', '.join(_FRACTIONS)}")
-    levels = np.asarray(q.detach().numpy() if isinstance(q, Tensor) else q, np.float64)
-    share = engine.asarray(levels)
+    levels = np.asarray(q.tolist() if isinstance(q, Tensor) else q, np.float64)
+    share = engine.asarray(levels, device=x.device)
     if levels.ndim > 1 or not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError(f"{name}: expected q in [0, 1], a number or a vector, got {levels}")
     axes = many_axes(name, axis, x.ndim)
@@ -58,7 +58,7 @@ def _quantile(
     valid = (
         (n - bad).astype(engine.float64)
         if skip
-        else engine.full(bad.shape, float(n)).astype(engine.float64)
+        else engine.full(bad.shape, float(n), device=bad.device).astype(engine.float64)
     )
     place = engine.clip(valid - 1, 0, None) * engine.reshape(share, (-1,))  # (..., q)
     low = engine.floor(place)

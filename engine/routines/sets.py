@@ -44,7 +44,7 @@ def _groups(name: str, x: Tensor) -> _Groups:
         order = engine.argsort(flat)
     ordered = flat.detach()[order]
     n = flat.shape[0]
-    start = engine.ones(min(n, 1), dtype=engine.bool)
+    start = engine.ones(min(n, 1), dtype=engine.bool, device=x.device)
     return _Groups(flat, order, engine.concat([start, ordered[1:] != ordered[:-1]]))
 
 
@@ -62,7 +62,7 @@ def _inverse(g: _Groups, shape: tuple[int, ...]) -> Tensor:
 
 def _counts(g: _Groups) -> Tensor:
     starts = engine.nonzero(g.first)[0]
-    n = engine.full(1, g.flat.shape[0], dtype=engine.int64)
+    n = engine.full(1, g.flat.shape[0], dtype=engine.int64, device=g.flat.device)
     return engine.concat([starts[1:], n])[: starts.shape[0]] - starts
 
 
@@ -119,8 +119,9 @@ def unique_consecutive(x: Tensor, /) -> UniqueAll:
     flat = engine.reshape(x, (-1,))
     plain = flat.detach()
     n = flat.shape[0]
-    start = engine.ones(min(n, 1), dtype=engine.bool)
-    g = _Groups(flat, engine.arange(n), engine.concat([start, plain[1:] != plain[:-1]]))
+    start = engine.ones(min(n, 1), dtype=engine.bool, device=x.device)
+    places = engine.arange(n, device=x.device)
+    g = _Groups(flat, places, engine.concat([start, plain[1:] != plain[:-1]]))
     return UniqueAll(*_values(g), _inverse(g, x.shape), _counts(g))
 
 
@@ -136,7 +137,7 @@ def isin(x1: Tensor, x2: Tensor, /, *, invert: bool = False) -> Tensor:
     members = engine.sort(engine.reshape(x2.detach(), (-1,)))
     n = members.shape[0]
     if n == 0:
-        found = engine.zeros(x1.shape, dtype=engine.bool)
+        found = engine.zeros(x1.shape, dtype=engine.bool, device=x1.device)
     else:
         at = engine.searchsorted(members, x1.detach())
         found = engine.take(members, engine.reshape(engine.clip(at, 0, n - 1), (-1,)))
@@ -157,4 +158,6 @@ def bincount(x: Tensor, /, weights: Tensor | None = None, *, minlength: int = 0)
     check_tensor("bincount", weights)
     if weights.shape != x.shape:
         raise ValueError(f"bincount: weights of shape {weights.shape} for x of shape {x.shape}")
-    return engine.scatter_add(engine.zeros(counts.shape, dtype=weights.dtype), 0, x, weights)
+    return engine.scatter_add(
+        engine.zeros(counts.shape, dtype=weights.dtype, device=x.device), 0, x, weights
+    )

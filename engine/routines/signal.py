@@ -109,9 +109,10 @@ def _full(name: str, x1: Tensor, x2: Tensor) -> Tensor:
     if x1.shape[0] < x2.shape[0]:
         x1, x2 = x2, x1
     n, m = x1.shape[0], x2.shape[0]
-    edge = engine.zeros(m - 1, dtype=x1.dtype)
+    edge = engine.zeros(m - 1, dtype=x1.dtype, device=x1.device)
     padded = engine.concat([edge, x1, edge])
-    at = engine.expand_dims(engine.arange(n + m - 1), 1) + engine.arange(m)
+    first = engine.arange(n + m - 1, device=x1.device)
+    at = engine.expand_dims(first, 1) + engine.arange(m, device=x1.device)
     return engine.matmul(padded[at], engine.flip(x2))
 
 

@@ -48,7 +48,7 @@ def _scanned(name: str, x: Tensor, axis: int | None, to: dtype | None) -> tuple[
 def _with_initial(y: Tensor, axis: int, value: int) -> Tensor:
     shape = list(y.shape)
     shape[axis] = 1
-    return engine.concat([engine.full(shape, value, dtype=y.dtype), y], axis=axis)
+    return engine.concat([engine.full(shape, value, dtype=y.dtype, device=y.device), y], axis=axis)
 
 
 def cumulative_sum(
@@ -123,7 +123,8 @@ def logsumexp(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Ten
     check_floating("logsumexp", x)
     axes = many_axes("logsumexp", axis, x.ndim)
     if any(x.shape[a] == 0 for a in axes):
-        top = engine.zeros([1 if a in axes else n for a, n in enumerate(x.shape)], dtype=x.dtype)
+        shape = [1 if a in axes else n for a, n in enumerate(x.shape)]
+        top = engine.zeros(shape, dtype=x.dtype, device=x.device)
     else:
         top = engine.max(x.detach(), axis=axes, keepdims=True)
     top = engine.where(engine.isfinite(top), top, engine.zeros((), dtype=x.dtype))

@@ -276,3 +276,13 @@ def test_20_kills_of_any_rank_at_any_moment(zoo, start, alone, command, tmp_path
         resumed = zoo("finetune", "--resume", out, "--no-report", "--nproc", str(1 + number % 3))
         assert resumed.returncode == 0, resumed.stderr
         assert_same_steps(out, alone[0])
+
+
+@pytest.mark.slow
+def test_ranks_end_with_the_process_that_started_them(start, command, tmp_path):
+    out = tmp_path / "run"
+    with start(*command, "--out", out, "--nproc", "2") as process:
+        wait_for_step(process, out, 2)
+        process.kill()
+        process.wait()
+    assert nobody_left(out)

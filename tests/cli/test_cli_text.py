@@ -140,7 +140,7 @@ def test_a_plan_says_what_is_there_and_writes_nothing(zoo: Zoo, here: Path) -> N
     result = zoo("finetune", "gpt_nano", "--weights", "run", "--data", "book.txt", "--plan")
     assert result.returncode == 0, result.stderr
     assert "Carriage returns, made line feeds: 1 file" in result.stdout
-    assert "Recipe lora: 2.76 kB of text is little" in result.stdout
+    assert "Recipe full: a model of 0.11 million parameters" in result.stdout
     assert re.search(r"About \d+ .*s and \d+\.\d GiB of memory", result.stdout)
     assert "Nothing was written, and nothing was trained." in result.stdout
     assert not (here / "runs").exists()

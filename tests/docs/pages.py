@@ -24,6 +24,7 @@ class Block:
         line: where it begins, from 1.
         marks: what `<!-- test: WORDS -->` before it says about running it.
         title: name of the file that it is, or "".
+        behind: nothing but empty lines stands between the block before and this one.
     """
 
     language: str
@@ -31,6 +32,7 @@ class Block:
     line: int
     marks: tuple[str, ...] = ()
     title: str = ""
+    behind: bool = False
 
 
 def all_pages() -> list[Path]:
@@ -43,6 +45,7 @@ def blocks(page: Path) -> list[Block]:
     language is "input"."""
     found: list[Block] = []
     marks: list[str] = []
+    behind = False
     lines = iter(enumerate(page.read_text("utf-8").splitlines(), 1))
     for number, line in lines:
         mark = _MARK.match(line.strip())
@@ -53,7 +56,7 @@ def blocks(page: Path) -> list[Block]:
         fence = _FENCE.fullmatch(line)
         if not fence:
             if line.strip() and not mark:
-                marks = []
+                marks, behind = [], False
             continue
         indent, ticks = len(fence[1]), fence[2]
         inside = []
@@ -63,6 +66,7 @@ def blocks(page: Path) -> list[Block]:
             inside.append(text[indent:] if text[:indent].isspace() or not indent else text)
         title = re.search(r'title="([^"]+)"', fence[4])
         text = "\n".join(inside) + "\n"
-        found.append(Block(fence[3], text, number, tuple(marks), title[1] if title else ""))
-        marks = []
+        name = title[1] if title else ""
+        found.append(Block(fence[3], text, number, tuple(marks), name, behind))
+        marks, behind = [], True
     return found

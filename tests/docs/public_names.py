@@ -205,6 +205,7 @@ _WHOLE_MODULES = [
         "engine.distributed",
         "Several processes that work on the same tensors, over MPI.",
     ),
+    Page("engine/cuda.md", "engine.cuda", "engine.cuda", "What is known of GPUs."),
     Page("zoo/zoo.md", "zoo", "zoo", "Models, fine-tuning, results; and errors of loading."),
     Page("zoo/models.md", "Models", "zoo.models.zoo_model", "What all models have."),
     Page("zoo/image-model.md", "Models of pictures", "zoo.models.image_model", "ResNet and VGG."),
@@ -214,6 +215,8 @@ _WHOLE_MODULES = [
     Page("zoo/demo.md", "zoo.demo", "zoo.demo", "The embedded digits."),
     Page("zoo/text.md", "zoo.text", "zoo.text", "Tokenizers, corpora, generation, perplexity."),
     Page("zoo/train.md", "zoo.train", "zoo.train", "Training, prediction and callbacks."),
+    Page("zoo/doctor.md", "zoo.doctor", "zoo.doctor", "What is wrong with an installation."),
+    Page("zoo/bench.md", "zoo.bench", "zoo.bench", "Figures of this machine."),
     Page("zoo/export.md", "zoo.export", "zoo.export", "Files of other programs."),
     Page("hub.md", "hub", "hub", "Cards, downloads, the cache and readers of weight files."),
 ]

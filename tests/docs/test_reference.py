@@ -28,9 +28,15 @@ def test_every_public_name_has_a_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [f"zoo.{n}" for n in zoo.__all__ if inspect.ismodule(getattr(zoo, n))]
+    "module",
+    [
+        f"{package.__name__}.{name}"
+        for package in (engine, zoo)
+        for name in package.__all__
+        if inspect.ismodule(getattr(package, name))
+    ],
 )
-def test_every_public_module_of_zoo_has_a_page(module: str) -> None:
+def test_every_public_module_has_a_page(module: str) -> None:
     assert {f"{module}.{name}" for name in public_of(module)} <= set(NAMES)
 
 
@@ -56,12 +62,13 @@ def test_methods_of_tensors_have_examples() -> None:
 
 def _globals_of(value: Any) -> dict[str, Any]:
     """What an example may use: its module's names, the layers, and the three packages."""
-    module = sys.modules.get(getattr(value, "__module__", None) or "", engine)
+    module = sys.modules.get(getattr(value, "__module__", None) or "engine._C")
+    own = {} if module in (None, engine._C) else vars(module)  # engine.round is not Python's
     layers = {name: getattr(engine.nn, name) for name in engine.nn.__all__}
     packages = {"engine": engine, "hub": hub, "np": np, "numpy": np, "zoo": zoo}
     for name in ("data", "demo"):
         importlib.import_module(f"zoo.{name}")
-    return {**layers, **vars(module), **packages, "Path": Path}
+    return {**layers, **own, **packages, "Path": Path}
 
 
 def _examples() -> dict[str, tuple[str, Any]]:

@@ -43,7 +43,7 @@ def _run(page: Path, folder: Path, *marks: str) -> int:
                 ran = False
                 continue
             try:
-                if block.language == "text" and ran and not block.title:
+                if block.language == "text" and ran and block.behind:
                     expect(block.text, printed)
                     ran = False
                     continue

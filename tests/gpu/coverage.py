@@ -108,8 +108,7 @@ def find() -> dict[str, str]:
     """Ops that fail on the device for want of a kernel, and what they say, by trying all."""
     import engine
     from engine import _C
-    from tests.engine.test_ops import function
-    from tests.gpu.device.test_specs import arguments, gradients, host, samples
+    from tests.gpu.device.test_specs import gradients, host, result_of, samples
     from tests.routines import OPS
 
     if _C._backend_info() is None:
@@ -119,7 +118,7 @@ def find() -> dict[str, str]:
         try:
             for dtype in op.dtypes:
                 for sample in samples(op):
-                    host(function(op)(*arguments(sample, dtype, "cuda"), **sample.kwargs))
+                    host(result_of(op, sample, dtype, "cuda"))
             for sample in samples(op) if op.grad else []:
                 gradients(op, sample, "cuda")
         except Exception as error:

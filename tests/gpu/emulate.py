@@ -94,11 +94,15 @@ def environment(sanitizer: str | None = None) -> dict[str, str]:
     """What a Python process needs to find the library; see tests/gpu/device/conftest.py."""
     env = {**os.environ, "ZOO_EMULATED_LIBRARY": str(build(sanitizer)), "ZOO_CUDA_CACHE": "0"}
     if sanitizer:
-        name = {"address": "libasan.so", "thread": "libtsan.so"}[sanitizer]
-        runtime = subprocess.run(
-            [compiler(), f"-print-file-name={name}"], check=True, capture_output=True, text=True
-        ).stdout.strip()
-        env["LD_PRELOAD"] = runtime
+        # libstdc++ too: the sanitizer looks for what throws exceptions before Python loads it.
+        names = ({"address": "libasan.so", "thread": "libtsan.so"}[sanitizer], "libstdc++.so")
+        found = (
+            subprocess.run(
+                [compiler(), f"-print-file-name={name}"], check=True, capture_output=True, text=True
+            ).stdout.strip()
+            for name in names
+        )
+        env["LD_PRELOAD"] = " ".join(found)
         # Python keeps memory until the process ends.
         env["ASAN_OPTIONS"] = "detect_leaks=0:handle_segv=1:allow_user_segv_handler=1"
         env["TSAN_OPTIONS"] = "report_bugs=1:halt_on_error=1:ignore_noninstrumented_modules=1"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
+import importlib
 import os
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import engine
 from engine.cuda import driver, libraries, report
 from engine.cuda.driver import DriverError
 from engine.cuda.libraries import CUBLASLT, CUDNN, LIBRARIES, NCCL, Library, LibraryError
@@ -150,3 +153,15 @@ def test_without_a_gpu_the_module_says_so_and_loads_nothing() -> None:
         "else:\n    assert cuda.is_available()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["", ".driver", ".errors", ".kernels", ".libraries", ".nccl",
+                                  ".report"])  # fmt: skip
+def test_the_examples_in_docstrings(name: str) -> None:
+    module = importlib.import_module(f"engine.cuda{name}")
+    found = doctest.DocTestFinder().find(module, globs={**vars(module), "engine": engine})
+    assert any(test.examples for test in found)
+    report: list[str] = []
+    for test in found:
+        doctest.DocTestRunner().run(test, out=report.append)
+    assert not report, "".join(report)

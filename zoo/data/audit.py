@@ -34,7 +34,7 @@ class Several:
     most: int  # labels of a picture
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What a data folder holds. Names are paths relative to it, "/" between parts.
 
@@ -83,6 +83,10 @@ class Audit:
         """Pictures to train on in the largest class over those in the smallest; 1 is even."""
         counts = [n for n in self.train_counts if n > 0]
         return max(counts) / min(counts) if counts else 1.0
+
+    def __repr__(self) -> str:
+        remarks = sum(not line.startswith(" ") for line in self.remarks())
+        return f"<Audit of {self.headline}; {remarks} remarks>"
 
     def lines(self) -> list[str]:
         """The report for people, one string a line."""

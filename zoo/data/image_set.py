@@ -40,6 +40,9 @@ class ImageSet(ABC):
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} pictures in {len(self.classes)} classes>"
+
     @abstractmethod
     def load(self, index: int, min_side: MinSide = None) -> Image.Image:
         """Picture `index` as upright RGB. With `min_side` it may be reduced (see

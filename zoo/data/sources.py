@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from zoo.data.decode import decode, upright_rgb
 from zoo.data.errors import UnreadableImage
 from zoo.data.folder_layout import claims_picture, is_hidden, printable
+from zoo.data.image_set import ImageSet
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -105,9 +106,12 @@ def open_source(source: Source, name: str) -> Image.Image:
 
 
 def many_sources(images: Any) -> Iterator[Source] | None:
-    """The sources in a list, an iterable or an array (N, H, W, C); None for a single source."""
+    """The sources in a list, an iterable, an image set or an array (N, H, W, C); None for a single
+    source."""
     from PIL import Image
 
+    if isinstance(images, ImageSet):
+        return map(images.load, range(len(images)))
     if isinstance(images, str | os.PathLike | Image.Image):
         return None
     if isinstance(images, np.ndarray):

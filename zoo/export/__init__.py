@@ -45,7 +45,7 @@ FORMATS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Exported:
     """What was written.
 
@@ -56,6 +56,9 @@ class Exported:
     path: Path
     bytes: int  # of the file, or of the folder's files
     notes: tuple[str, ...]  # what there is to say about it
+
+    def __repr__(self) -> str:
+        return f"<{self.path}, {self.bytes:,} bytes{''.join(f'; {note}' for note in self.notes)}>"
 
 
 def export(

@@ -12,6 +12,9 @@ from zoo.data.transforms import Preprocessing
 from zoo.models.zoo_model import ZooModel
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hub import Card
 
 _COLOURS = 3  # channels of the pictures that published weights are for
@@ -113,8 +116,9 @@ class ImageModel(ZooModel):
         """What the model says of pictures, prepared as in its validation.
 
         Args:
-            images: one picture, or many in a list, an iterable or an array (N, H, W, C). A picture
-                is a path, a PIL image or a uint8 array (H, W), (H, W, 3) RGB or (H, W, 4) RGBA.
+            images: one picture, or many in a list, an iterable, a zoo.data.ImageSet or an array
+                (N, H, W, C). A picture is a path, a PIL image or a uint8 array (H, W), (H, W, 3)
+                RGB or (H, W, 4) RGBA.
             options: `topk` (default 5), `batch_size` (16) and `threads`; see zoo.train.predict.
 
         Returns:
@@ -131,6 +135,28 @@ class ImageModel(ZooModel):
         from zoo.train.predictions import predict_any
 
         return predict_any(self, images, **options)
+
+    def embed(self, images: Any, **options: Any) -> NDArray[np.float32]:
+        """What the last layer gets to see of pictures: features for search, clustering, or another
+        classifier.
+
+        Args:
+            images: as for `predict`.
+            options: `batch_size` (default 16) and `threads`; see zoo.train.embed.
+
+        Returns:
+            (D,) float32 for one picture, (N, D) for many, in their order; D is `head_features`.
+
+        Raises:
+            zoo.data.UnreadableImage: one of them cannot be read; zoo.train.embed goes on instead.
+            TypeError, ValueError: not a picture, or an array of another dtype or shape.
+
+        >>> zoo.load("resnet50").embed(["cat.jpg", "dog.jpg"]).shape      # doctest: +SKIP
+        (2, 2048)
+        """
+        from zoo.train.predictions import embed_any
+
+        return embed_any(self, images, **options)
 
     def get_classifier(self) -> Linear | Identity:
         """The last layer; an Identity if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,23 @@ def grad_cam(
     found = np.maximum((maps.detach() * weights).sum(axis=1).numpy(), 0)  # (N, h, w)
     largest = found.max(axis=(1, 2), keepdims=True)
     return (found / np.where(largest > 0, largest, 1)).astype(np.float32)
+
+
+def heat_maps(
+    model: ImageModel, squares: Sequence[NDArray[np.uint8]], classes: NDArray[np.int64]
+) -> list[NDArray[np.float32] | None]:
+    """`grad_cam` of pictures one at a time, which takes no more memory than a step of training;
+    None for each where the model has no maps to look at.
+
+    >>> heat_maps(model, list(batch.images), batch.labels)[0].shape     # doctest: +SKIP
+    (7, 7)
+    """
+    try:
+        return [
+            grad_cam(model, square[None], classes[i : i + 1])[0] for i, square in enumerate(squares)
+        ]
+    except NotImplementedError:
+        return [None] * len(squares)
 
 
 def _maps_and_logits(model: ImageModel, images: NDArray[np.uint8]) -> tuple[Any, Any]:

@@ -16,9 +16,10 @@ from zoo.data import Audit, ImageSet, Loader
 from zoo.models.image_model import expect_images
 from zoo.report import sections
 from zoo.report.charts import interval, percent
+from zoo.report.gradcam import heat_maps
 from zoo.report.html import Child, Element, document, h
 from zoo.report.measures import calibration_of, f1, wilson
-from zoo.report.page import card, heat_of
+from zoo.report.page import card
 from zoo.report.record import Record
 from zoo.report.style import STYLE
 from zoo.train.inference import evaluate
@@ -221,7 +222,7 @@ def _card(
     model: ImageModel,
 ) -> Element:
     square = model.preprocessing.apply(val.load(i))
-    (heat,) = heat_of(model, [square], np.array([label]))
+    (heat,) = heat_maps(model, [square], np.array([label]))
     names: Any = [val.classes[j] for j in np.flatnonzero(truth[i])]
     return card(
         square,

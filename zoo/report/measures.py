@@ -160,9 +160,9 @@ class Calibration:
     error: float
 
 
-def calibration(answers: Answers) -> Calibration:
+def calibration(answers: Answers, bins: int = CALIBRATION_BINS) -> Calibration:
     """Whether the answers of a classifier are right as often as it is sure of them."""
-    return calibration_of(answers.confidence, answers.right)
+    return calibration_of(answers.confidence, answers.right, bins)
 
 
 def calibration_of(

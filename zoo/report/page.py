@@ -15,7 +15,7 @@ from zoo.data import Audit, ImageSet, Loader
 from zoo.models.image_model import expect_images
 from zoo.report import sections
 from zoo.report.charts import percent
-from zoo.report.gradcam import grad_cam
+from zoo.report.gradcam import heat_maps
 from zoo.report.html import Child, Element, document, h
 from zoo.report.measures import Answers
 from zoo.report.pictures import heated, thumbnail
@@ -160,23 +160,11 @@ def _cards(
     if not positions:
         return []
     squares = [model.preprocessing.apply(val.load(i)) for i in positions]
-    maps = heat_of(model, squares, answers.predicted[positions])
+    maps = heat_maps(model, squares, answers.predicted[positions])
     return [
         _card(i, square, heat, answers, val.name(i))
         for i, square, heat in zip(positions, squares, maps, strict=True)
     ]
-
-
-def heat_of(
-    model: ImageModel, squares: list[NDArray[np.uint8]], classes: NDArray[np.int64]
-) -> list[NDArray[np.float32] | None]:
-    """Where the model looked for a class of each picture; None of one that has no maps."""
-    try:
-        return [  # one at a time: a page must not take more memory than a step of training
-            grad_cam(model, square[None], classes[i : i + 1])[0] for i, square in enumerate(squares)
-        ]
-    except NotImplementedError:  # a model without maps to look at
-        return [None] * len(squares)
 
 
 def _card(

@@ -22,14 +22,19 @@ _HEAT = np.array(
 
 def thumbnail(square: NDArray[np.uint8]) -> str:
     """A picture (H, W, 3) uint8 as the address of an embedded JPEG."""
-    return _jpeg(_scaled(square))
+    return _jpeg(scaled(square))
 
 
 def heated(square: NDArray[np.uint8], heat: NDArray[np.float32]) -> str:
     """A picture, greyed, under a map of heat (h, w) 0 to 1; as `thumbnail`."""
+    return _jpeg(heat_image(square, heat))
+
+
+def heat_image(square: NDArray[np.uint8], heat: NDArray[np.float32]) -> Image.Image:
+    """A picture (H, W, 3) uint8, scaled and greyed, under a map of heat (h, w) 0 to 1."""
     from PIL import Image
 
-    picture = _scaled(square)
+    picture = scaled(square)
     gray = np.asarray(picture.convert("L"), dtype=np.float64)[..., None]
     spread = Image.fromarray(heat).resize(picture.size, Image.Resampling.BICUBIC)
     hot = np.clip(np.asarray(spread, dtype=np.float64), 0, 1)
@@ -38,7 +43,7 @@ def heated(square: NDArray[np.uint8], heat: NDArray[np.float32]) -> str:
     share = (place - low)[..., None]
     colour = _HEAT[low] * (1 - share) + _HEAT[low + 1] * share
     strength = 0.25 + 0.45 * hot[..., None]
-    return _jpeg(Image.fromarray((gray * (1 - strength) + colour * strength).astype(np.uint8)))
+    return Image.fromarray((gray * (1 - strength) + colour * strength).astype(np.uint8))
 
 
 def heat_map(counts: NDArray[np.int64]) -> str:
@@ -64,7 +69,8 @@ def embedded_png(content: bytes) -> str:
     return _address("png", content)
 
 
-def _scaled(square: NDArray[np.uint8]) -> Image.Image:
+def scaled(square: NDArray[np.uint8]) -> Image.Image:
+    """A picture (H, W, 3) uint8 in the size that pages show."""
     from PIL import Image
 
     image = Image.fromarray(np.ascontiguousarray(square))

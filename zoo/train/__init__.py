@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zoo.train.task import Task
     from zoo.train.tensorboard import TensorBoard
     from zoo.train.text_config import TextConfig
+    from zoo.train.text_result import TextResult
     from zoo.train.text_run import finetune_text, plan_text, resume_text
     from zoo.train.trainer import Trainer
 
@@ -37,6 +38,7 @@ _HOMES = {
     "Task": "task",
     "TensorBoard": "tensorboard",
     "TextConfig": "text_config",
+    "TextResult": "text_result",
     "TrainConfig": "config",
     "TrainError": "errors",
     "Trainer": "trainer",
@@ -63,6 +65,7 @@ __all__ = [
     "Task",
     "TensorBoard",
     "TextConfig",
+    "TextResult",
     "TrainConfig",
     "TrainError",
     "Trainer",

@@ -166,7 +166,7 @@ def average_precision(probabilities: NDArray[Any], has: NDArray[np.bool_]) -> fl
     """The precision at each picture that has the label, in the order of their probabilities, and of
     these the mean: sum over thresholds of (R_n - R_n-1) P_n. Equal probabilities count together.
 
-    >>> average_precision(np.array([0.9, 0.8, 0.7]), np.array([True, False, True])).round(3).item()
+    >>> round(average_precision(np.array([0.9, 0.8, 0.7]), np.array([True, False, True])), 3)
     0.833
     """
     order = np.argsort(-probabilities, kind="stable")

@@ -44,11 +44,14 @@ class Forecast:
 
     def lines(self) -> list[str]:
         """The plan for people, one string a line; without the audit."""
-        about = f"About {rounded(self.seconds)} and {self.memory / 2**30:.1f} GiB of memory"
-        return [*self.description, *self.notes, about]
+        return [*self.description, *self.notes, f"About {self._cost}"]
+
+    @property
+    def _cost(self) -> str:
+        return f"{rounded(self.seconds)} and {self.memory / 2**30:.1f} GiB of memory"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan(Forecast):
     """What a run on pictures is going to do.
 
@@ -61,6 +64,14 @@ class Plan(Forecast):
     audit: Audit
     config: TrainConfig
     estimate: Estimate
+
+    def __repr__(self) -> str:
+        audit, epochs = self.audit, self.config.epochs
+        pictures = sum(audit.train_counts) + sum(audit.val_counts)
+        return (
+            f"<zoo plan: {epochs} epoch{'s' if epochs > 1 else ''} on {pictures} pictures in "
+            f"{len(audit.classes)} classes, about {self._cost}>"
+        )
 
 
 def make_plan(network: ImageModel, prepared: PreparedFolder, config: TrainConfig) -> Plan:

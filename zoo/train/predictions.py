@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _Square = NDArray[np.uint8] | UnreadableImage
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """What a model says of one picture.
 
@@ -58,6 +58,11 @@ class Prediction:
     def probability(self) -> float | None:
         """Of the likeliest class, 0 to 1; None where the picture could not be read."""
         return self.top[0][1] if self.top else None
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {probability:.1%}" for name, probability in self.top[:3])
+        more = ", ..." if len(self.top) > 3 else ""
+        return f"<{self.path}: {said or self.error}{more}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -145,6 +150,26 @@ def embed(
     (512,)
     """
     return _rows(model, sources, _features, batch_size, threads)
+
+
+def embed_any(model: ImageModel, images: Any, **options: Any) -> NDArray[np.float32]:
+    """`embed` for one source, (D,), or for many, (N, D).
+
+    Raises:
+        UnreadableImage: a picture cannot be read.
+
+    >>> embed_any(zoo.load("run1"), ["cat.jpg", "dog.jpg"]).shape   # doctest: +SKIP
+    (2, 512)
+    """
+    many = many_sources(images)
+    rows = []
+    for _, row in embed(model, [images] if many is None else many, **options):
+        if isinstance(row, UnreadableImage):
+            raise row
+        rows.append(row)
+    if many is None:
+        return rows[0]
+    return np.stack(rows) if rows else np.empty((0, model.head_features), np.float32)
 
 
 def _rows(

@@ -99,6 +99,9 @@ class Summary(RunSummary):
     Attributes:
         val_accuracy: of the weights that were kept, over all validation pictures.
         class_accuracy: (right, all) validation pictures of each class, for the kept weights.
+
+    >>> zoo.finetune("resnet20", "demo").summary.val_accuracy     # doctest: +SKIP
+    0.99
     """
 
     val_accuracy: float

@@ -12,10 +12,13 @@ import zoo
 from zoo.errors import WrongTask
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.label_report import LabelSummary
+from zoo.train.log import Row, read_rows
 from zoo.train.report import REPORT, Summary
 
 if TYPE_CHECKING:
+    from zoo.export import Exported
     from zoo.models.image_model import ImageModel
+    from zoo.train.answered import Answered
     from zoo.train.measure import LabelsMeasured, Measured
 
 
@@ -33,6 +36,8 @@ class Result:
     (0.98, 1)
     >>> result.predict("seven.png").label                               # doctest: +SKIP
     '7'
+    >>> result.validation.mistakes()                                    # doctest: +SKIP
+    <The surest mistakes: 6 pictures>
     """
 
     path: Path
@@ -100,6 +105,32 @@ class Result:
         from zoo.models.image_model import expect_images
 
         return expect_images(zoo.load(self.path))
+
+    @property
+    def history(self) -> list[Row]:
+        """One row for each epoch, as metrics.jsonl has them: "epoch", "train_loss", "val_loss",
+        "val_accuracy", "lr", "best" and more."""
+        return [row for row in read_rows(self.path / "metrics.jsonl") if row["kind"] == "epoch"]
+
+    @cached_property
+    def validation(self) -> Answered:
+        """What the kept weights say of the pictures that validated the run, and those pictures;
+        computed when first asked for. The pictures must still be where they were.
+
+        Raises:
+            WrongTask: pictures have several labels.
+        """
+        from zoo.train.answered import answer_validation
+
+        if isinstance(self.summary, LabelSummary):
+            raise WrongTask(f"{self.path}: its pictures have several labels; see its report")
+        return answer_validation(self.path, self.model)
+
+    def export(self, format: str, out: str | Path | None = None) -> Exported:
+        """Write the kept weights for other programs; see `zoo.export.export`."""
+        from zoo.export import export
+
+        return export(self.path, format, out)
 
     def predict(self, images: Any, **options: Any) -> Any:
         """What the kept weights say of pictures; see `ImageModel.predict`."""

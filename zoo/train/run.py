@@ -17,7 +17,7 @@ import engine
 import hub
 import zoo
 from zoo import demo
-from zoo.data import Fold, PreparedFolder, Preprocessing, prepare_folder
+from zoo.data import Fold, ImageSet, PreparedFolder, Preprocessing, prepare_folder
 from zoo.errors import WrongTask
 from zoo.models.image_model import expect_images
 from zoo.report.record import Record
@@ -397,13 +397,38 @@ def write_page(
                 f"data: the page of {record.folder}, a run on text, needs none; leave out --data"
             )
         return write_text_report(record.folder)
-    config, origin = replace(record.config, threads=threads or 0), record.origin
+    config = replace(record.config, threads=threads or 0)
     if config.threads:
         engine.set_num_threads(config.threads)
+    prepared = _pictures_of(record, config, data, show_progress)
+    return _write_report(record.folder, prepared, config, show_progress)
+
+
+def validation_of(run: PathLike) -> ImageSet:
+    """The pictures that validated a finished run.
+
+    Raises:
+        NotARun, DataChanged: as they say; and what `finetune` raises of the pictures.
+        WrongTask: it is a run on text.
+
+    >>> len(validation_of("run1"))     # doctest: +SKIP
+    359
+    """
+    record = Record.read(run)
+    if not isinstance(record.config, TrainConfig):
+        raise WrongTask(f"{record.folder}: a run on text; no pictures validated it")
+    return _pictures_of(record, record.config, None, False).val
+
+
+def _pictures_of(
+    record: Record, config: TrainConfig, data: PathLike | None, show_progress: bool
+) -> PreparedFolder:
+    """The pictures of a finished run, which must be those that it began with."""
+    origin = record.origin
     where = origin["data_path"] if data is None else os.fspath(data)
     prepared = _prepare(where, config, origin["strict"], show_progress)
     _check_same(prepared, where, record.folder, origin)
-    return _write_report(record.folder, prepared, config, show_progress)
+    return prepared
 
 
 def _write_report(

@@ -33,6 +33,7 @@ from zoo.train.samples import Samples, sample_of, shown
 from zoo.train.text_config import TextConfig
 from zoo.train.text_planning import TextPlan
 from zoo.train.text_report import TextSummary
+from zoo.train.text_result import TextResult
 from zoo.train.text_start import Sources, load_network, read_text, settle_text
 from zoo.train.text_task import TextTask
 from zoo.train.trainer import Trainer
@@ -56,7 +57,7 @@ def finetune_text(
     say: Say = print,
     show_progress: bool = False,
     **settings: Any,
-) -> TextSummary:
+) -> TextResult:
     """Train a language model on text and keep the best weights in `out`.
 
     Args:
@@ -164,7 +165,7 @@ def resume_text(
     callbacks: Sequence[Callback] = (),
     say: Say = print,
     show_progress: bool = False,
-) -> TextSummary:
+) -> TextResult:
     """Go on with a run on text from a checkpoint of it, as if it had never stopped.
 
     Args:
@@ -240,7 +241,7 @@ def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:
     return found if found and found.origin().get("task") == "text" else None
 
 
-def _finish(trainer: Trainer, report: bool) -> TextSummary:
+def _finish(trainer: Trainer, report: bool) -> TextResult:
     """Write `summary.json`, `curves.png` and `report.html`, and say how it went: rank 0 does, and
     tells the others."""
     ranks = trainer.ranks
@@ -248,7 +249,7 @@ def _finish(trainer: Trainer, report: bool) -> TextSummary:
     if ranks.size > 1:
         summary = TextSummary(**ranks.same(summary and asdict(summary)))
     assert summary is not None
-    return summary
+    return TextResult(trainer.out, summary)
 
 
 def _conclude(trainer: Trainer, report: bool) -> TextSummary:

@@ -68,7 +68,7 @@ def settle_text(
             "them out, or start from none"
         )
     files = find_files(data)
-    config, chosen = plan_text_config(files, weights, recipe, settings)
+    config, chosen = plan_text_config(files, weights, recipe, settings, arch.config)
     named = [os.fspath(name) for name in ([data] if isinstance(data, str | os.PathLike) else data)]
     folder = OutFolder.choose(out, model, named[0])
     if config.threads:

@@ -118,7 +118,8 @@ void bind_along(py::module_& m) {
           check<TypeError>(value.has_value(), "scatter: expected a tensor or a number to put");
           OpScope scope;
           return scatter(x, axis, index,
-                         value->ndim() == 0 ? broadcast_to(*value, index.shape()) : *value);
+                         value->ndim() == 0 ? broadcast_to(to_device(*value, x.device()), index.shape())
+                                            : *value);
         },
         py::arg("x"), py::arg("axis"), py::arg("index"), py::arg("source"),
         "A copy of x with source put at index along one axis: y[index[i, j], j] = source[i, j] for "

@@ -8,7 +8,7 @@
 namespace zoo {
 
 // y[n, h, w, c] = table[c * 256 + x[n, c, h, w]]: y is dense NHWC, x has the strides given, in
-// elements, of n, c, h and w.
+// elements, of n, c, h and w. The table is in the host's memory on every device.
 struct ImageLookup {
   int64_t n, c, h, w;
   const uint8_t* x;

@@ -15,7 +15,8 @@ struct CrossEntropy {
   double smoothing = 0;
 };
 
-// losses[row], and log(sum(exp(logits))) of the row for the backward pass.
+// losses[row], and log(sum(exp(logits))) of the row for the backward pass; these and `scale` are in
+// the host's memory on every device.
 extern Kernel<void(DType, const CrossEntropy&, double* losses, double* log_sums)>
     cross_entropy_kernel;
 // grad_logits = scale[row] * gradient of losses[row].

@@ -12,7 +12,8 @@ struct RowShape {
   int64_t rows, width;
 };
 
-// Mean and variance (divided by the number of rows) of each column.
+// Mean and variance (divided by the number of rows) of each column, in the host's memory on every
+// device.
 extern Kernel<void(DType, RowShape, const void* x, double* mean, double* variance)>
     column_stats_kernel;
 
@@ -40,7 +41,7 @@ struct ColumnGrad {
   const void *scale = nullptr, *shift = nullptr;  // for kRecomputed
 };
 // By column: the sums of g and of g * (x - mean), where g is the masked gradient; also writes g to
-// `masked` unless that is null.
+// `masked` unless that is null. The sums are in the host's memory on every device.
 extern Kernel<void(DType, RowShape, const ColumnGrad&, double* sum, double* sum_x, void* masked)>
     column_grad_sums_kernel;
 // grad_x = a * g + b * (x - mean) + c by column; a * g alone if b is null.

@@ -10,7 +10,8 @@ namespace zoo {
 
 // The windows along one axis. Window o reads begin[o], begin[o] + step, ... below end[o], clipped
 // to the picture; its sum is divided by divisor[o]. Position i lies only in windows
-// [first[i], last[i]) (with a step above 1, not in all of these).
+// [first[i], last[i]) (with a step above 1, not in all of these). The tables are in the host's
+// memory on every device.
 struct PoolAxis {
   int64_t in = 0, out = 0, step = 1;
   const int32_t *begin = nullptr, *end = nullptr, *divisor = nullptr;  // `out` numbers each

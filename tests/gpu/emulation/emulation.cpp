@@ -231,7 +231,9 @@ ZOO_UNWATCHED void fiber_main() {
       break;
 #endif
     }
+#if !defined(__SANITIZE_THREAD__)
     g.idle[g.idle_count++] = me;
+#endif
     to_scheduler();
   }
 }
@@ -321,7 +323,11 @@ ZOO_UNWATCHED void run_block() {
   int ready[kMostThreads];
   for (;;) {
     while (g.started < g.threads) {
+#if defined(__SANITIZE_THREAD__)
+      resume(g.started < g.fiber_count ? g.fibers[g.started] : make_fiber());
+#else
       resume(g.idle_count > 0 ? g.idle[--g.idle_count] : make_fiber());
+#endif
     }
     const int count = release(ready);
     if (count == 0) break;

@@ -104,7 +104,7 @@ def test_a_list_of_absent_pictures_is_refused_with_their_folder(write):
         ("a.csv", b"path,label\n\xff.png,a\n", "not UTF-8 text .byte 11"),
         ("a.jsonl", '{"path": "1.png", "label": "a"}\n{"path"', "line 2: no JSON"),
         ("a.jsonl", "[1, 2]", "line 1: expected an object"),
-        ("a.jsonl", '{"path": "1.png", "label": ["a", "b"]}', "line 1: no label"),
+        ("a.jsonl", '{"path": "1.png", "label": {"a": 1}}', "line 1: no label"),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused_by_line(write, name, text, says):

@@ -80,6 +80,6 @@ def test_a_model_without_maps_gets_its_page_without_heat(run, monkeypatch):
         raise NotImplementedError
 
     with_heat = len(body_of(run).attributes_of("img"))
-    monkeypatch.setattr("zoo.report.page.grad_cam", none)
+    monkeypatch.setattr("zoo.report.gradcam.grad_cam", none)
     assert len(body_of(run).attributes_of("img")) == with_heat / 2
     assert engine.is_grad_enabled()

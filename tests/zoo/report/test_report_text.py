@@ -50,7 +50,7 @@ def test_the_page_says_what_training_gained(runs: Path) -> None:
     for sample in (summary["sample_before"], summary["sample_after"]):
         assert re.sub(r"\s+", " ", sample).strip()[:20] in re.sub(r"\s+", " ", body)
     assert "Found 1 document in 1 file" in body and "Recipe" in body
-    assert "of text is little" in body  # why adapters were chosen
+    assert "has little to lose and much to learn" in body  # why all is trained
     assert len(page.attributes_of("svg")) >= 3
     assert b"<script" not in content and b"http-equiv" in content
 
@@ -67,7 +67,7 @@ def test_the_command_says_how_to_repeat_it(runs: Path) -> None:
     assert one[6:10] == ["--tokenizer", "bytes", "--width", "24"]
     two = shlex.split(Record.read(runs / "two").command())
     assert two[:5] == ["zoo", "finetune", "gpt_nano", "--data", book]
-    assert two[5:9] == ["--weights", str(runs / "one"), "--recipe", "lora"]
+    assert two[5:9] == ["--weights", str(runs / "one"), "--recipe", "full"]
     assert two[two.index("--lr") + 1] == "0.01"
 
 

@@ -22,7 +22,10 @@ def plan(minutes, **settings):
         forward=0.1 * a_picture, step=a_picture, read=0.0, view=0.0, picture_bytes=1.0,
         step_bytes=1.0, image_bytes=1.0, resident_bytes=1.0, fixed_bytes=1.0,
     )  # fmt: skip
-    return Plan(None, config, found, found.seconds(config, 24, 9, 1), 1.0, (), ())
+    return Plan(
+        audit=None, config=config, estimate=found, seconds=found.seconds(config, 24, 9, 1),
+        memory=1.0, description=(), notes=(),
+    )  # fmt: skip
 
 
 def fitted(minutes, sha256="0", **settings):

@@ -32,6 +32,15 @@ def test_the_recipe_follows_from_the_size_of_the_text(size: int, name: str, epoc
     assert "of text is" in recipe.reasons[0]
 
 
+def test_all_of_a_small_model_is_trained_at_a_higher_rate() -> None:
+    recipe = make_text_recipe("auto", pretrained=True, size=20_000, parameters=900_000)
+    assert (recipe.name, recipe.settings["lr"], recipe.settings["epochs"]) == ("full", 1e-3, 5)
+    assert "0.9 million parameters" in recipe.reasons[0]
+    small, large = gpt.VARIANTS["gpt_nano"], gpt.VARIANTS["gpt2"]
+    names = [plan_text_config([], "default", "auto", {}, m)[1].name for m in (small, large)]
+    assert names == ["full", "lora"]
+
+
 def test_without_weights_all_is_trained_from_scratch() -> None:
     recipe = make_text_recipe("auto", pretrained=False, size=100)
     assert TextConfig(**recipe.settings) == TEXT_FROM_SCRATCH

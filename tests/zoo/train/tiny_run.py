@@ -29,6 +29,7 @@ class Tiny(nn.Module):
         self.config = SimpleNamespace()
         self.classes = CLASSES
         self.preprocessing = Preprocessing(size=SIDE, resize=SIDE)
+        self.thresholds = None
 
     def get_classifier(self) -> nn.Linear:
         return self.fc

@@ -30,7 +30,8 @@ __device__ inline float sum_across(float v) {
 template <int kSums>
 __global__ void attend(Attention a, HeadRows<float> out, float* log_sums) {
   ZOO_DYNAMIC_SHARED(float, shared);
-  const int stride = static_cast<int>(a.width) + 1, value_stride = static_cast<int>(a.value_width) + 1;
+  const int stride = static_cast<int>(a.width) + 1;
+  const int value_stride = static_cast<int>(a.value_width) + 1;
   float* const q = shared;
   float* const k = q + kQueries * stride;
   float* const v = k + kKeys * stride;

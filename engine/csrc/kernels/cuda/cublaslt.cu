@@ -131,7 +131,8 @@ Descriptor make_layout(DataType dtype, const Operand& o, int64_t batch, int64_t 
 Plan make_plan(Handle handle, const Problem& p) {
   Functions& f = lt().f;
   Plan plan;
-  check_status(f.product_create(&plan.product, p.compute, p.dtype == kReal64 ? kReal64 : kReal32), "a product");
+  check_status(f.product_create(&plan.product, p.compute, p.dtype == kReal64 ? kReal64 : kReal32),
+               "a product");
   check_status(f.product_set(plan.product, kTransA, &p.a.operation, sizeof(int)), "an operand");
   check_status(f.product_set(plan.product, kTransB, &p.b.operation, sizeof(int)), "an operand");
   check_status(f.product_set(plan.product, kEpilogueOf, &p.epilogue, sizeof(int)), "an epilogue");

@@ -227,7 +227,8 @@ void move_weight(DType dtype, const Conv2dShape& s, void* packed, void* weight) 
   const RowShape rows{s.k, s.kh * s.kw * (s.c / s.groups)};
   with_real(dtype, [&](auto t) {
     using T = decltype(t);
-    for_each_element(rows, MoveWeight<T, kPack>{s, static_cast<T*>(packed), static_cast<T*>(weight)});
+    for_each_element(
+        rows, MoveWeight<T, kPack>{s, static_cast<T*>(packed), static_cast<T*>(weight)});
   });
 }
 
