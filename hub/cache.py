@@ -30,10 +30,12 @@ from typing import Any
 
 from hub.atomic import atomic_file, fsync_folder
 from hub.errors import CacheError, HashMismatch
+from hub.strict_json import strict_json
 
 log = logging.getLogger("hub")
 _LOCK_SECONDS = 3600.0
 _LOCK_TRIES = 1000
+_RACY_NS = 2_000_000_000
 
 
 def cache_home() -> Path:
@@ -124,7 +126,9 @@ class Cache:
     def find(self, digest: str, *, repair: bool = True) -> Path | None:
         """The verified file with this SHA-256, here or in a shared cache, or None.
 
-        A file is hashed once, then again only if its size or time changed.
+        A file is hashed once, then again only if its size or time changed. One that was written
+        less than two seconds ago is not taken on trust yet: its next change could fall into the
+        same tick of the file system's clock.
 
         Args:
             digest: 64 hex digits.
@@ -174,7 +178,7 @@ class Cache:
             if stamp.read_text("ascii") == seen:
                 return digest
         actual = sha256_file(path)
-        if actual == digest:
+        if actual == digest and stat.st_mtime_ns + _RACY_NS < time.time_ns():
             # A read-only cache works too; it is only slower.
             with contextlib.suppress(OSError):
                 stamp.parent.mkdir(exist_ok=True)
@@ -217,11 +221,11 @@ class Cache:
 
     def _records(self) -> dict[str, str]:
         try:
-            records = json.loads(self.lock_file.read_text("utf-8"))["sha256"]
+            records = strict_json(self.lock_file.read_bytes())["sha256"]
             pairs = [(str(key), str(digest)) for key, digest in records.items()]
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CacheError(
                 f"{self.lock_file} is damaged ({error}); it holds the digests first seen. Repair "
                 "it, or delete it to trust the next download again."

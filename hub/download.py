@@ -32,6 +32,7 @@ from hub.policy import Expected, Pace, Policy
 from hub.progress import progress_bar
 from hub.reply import Reply, short_reason
 from hub.sources import hf_endpoint, token_for, without_secrets
+from hub.strict_json import strict_json
 
 if TYPE_CHECKING:
     import requests
@@ -325,7 +326,7 @@ class _Transfer:
 
     def _known(self) -> dict[str, Any]:
         try:
-            known = json.loads(self.notes.read_text("utf-8"))
+            known = strict_json(self.notes.read_bytes())
         except (OSError, ValueError):
             return {}
         return known if isinstance(known, dict) else {}

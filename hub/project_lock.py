@@ -33,6 +33,7 @@ from typing import Any
 from hub.atomic import atomic_file
 from hub.cache import default_cache
 from hub.errors import CacheError, LockError
+from hub.strict_json import strict_json
 
 NAME = "zoo.lock"
 
@@ -87,10 +88,10 @@ class ProjectLock:
             LockError: the file is no lock file of a version that is known here.
         """
         try:
-            table = json.loads(self.path.read_text("utf-8"))
+            table = strict_json(self.path.read_bytes())
         except FileNotFoundError:
             return {}
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise self._unreadable(f"it is no JSON ({error})") from None
         if not isinstance(table, dict) or table.get("version") != 1:
             raise self._unreadable("it has no `version` 1")

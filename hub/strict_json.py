@@ -18,8 +18,8 @@ def strict_json(raw: bytes, file_bytes: int = 0) -> Any:
         file_bytes: size of the file around it, if that is more.
 
     Raises:
-        ValueError: it is no JSON, nests too deep, names a key twice, has NaN or Infinity, or so
-            many values that they would take ten times the memory of the file.
+        ValueError: it is no JSON, nests too deep, names a key twice, has NaN or Infinity, half of a
+            surrogate pair, or so many values that they would take ten times the memory of the file.
 
     >>> strict_json(b'{"a": [1, 2]}')
     {'a': [1, 2]}
@@ -28,11 +28,15 @@ def strict_json(raw: bytes, file_bytes: int = 0) -> Any:
     if values * _BYTES_A_VALUE > 10 * max(len(raw), file_bytes) + _FREE_BYTES:
         raise ValueError(f"{values:,} values are out of proportion to the file")
     try:
-        return json.loads(
+        value = json.loads(
             raw.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_constant=_no_constant
         )
+        # An escape may spell half of a surrogate pair, a text that no file and no terminal takes.
+        if b"\\ud" in raw.lower():
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError as error:
         raise ValueError("it nests too deep") from error
+    return value
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

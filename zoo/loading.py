@@ -127,8 +127,7 @@ def _pretrained(arch: Arch, stored: Stored, options: dict[str, Any], headless: b
             f"{stored.label} holds weights of {stored.arch}, not of {arch.name}. Load it as "
             f"{stored.arch}, or choose other weights. {own_cards(arch)}"
         )
-    with init.skip_random():
-        model = arch.build(**stored.config | options)
+    model = _built(arch, stored, options)
     if headless:
         expect_images(model).drop_head()  # files of bodies do without it
     state, notices = model.adapt(
@@ -150,6 +149,21 @@ def _pretrained(arch: Arch, stored: Stored, options: dict[str, Any], headless: b
         raise damaged_facts(stored.label, error) from error
     source = {"name": stored.label, "sha256": stored.sha256}
     return _ready(model, arch, stored.card, source, notices)
+
+
+def _built(arch: Arch, stored: Stored, options: dict[str, Any]) -> ZooModel:
+    """An empty model of the sizes that the weights and the caller ask for."""
+    layers = stored.run.get("config", {}).get("layers")
+    if isinstance(layers, int) and layers > len(stored.state):  # before so many are made
+        error = ValueError(f"layers={layers:,}, in a file of {len(stored.state):,} tensors")
+        raise damaged_facts(stored.label, error)
+    with init.skip_random():
+        try:
+            return arch.build(**stored.config | options)
+        except (TypeError, ValueError, OverflowError, MemoryError) as error:
+            if stored.run and stored.config:
+                raise damaged_facts(stored.label, error) from error
+            raise
 
 
 def _fill(model: ZooModel, arch: Arch, state: Mapping[str, Any], label: str) -> None:

@@ -145,7 +145,7 @@ def run_facts(file: Path) -> dict[str, Any]:
         facts = {key: json.loads(text) for key, text in metadata.items() if key != "format"}
         if not isinstance(facts.get("config", {}), dict):
             raise ValueError("config is no table of names and values")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise damaged_facts(file, error) from error
     return facts
 

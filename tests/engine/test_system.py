@@ -28,14 +28,26 @@ def test_number_of_threads_can_be_set() -> None:
         engine.set_num_threads(3)
         assert engine.get_num_threads() == 3
         assert engine.ones((1000, 1000)).sum().item() == 1e6
-        with pytest.raises(ValueError, match="at least 1"):
-            engine.set_num_threads(0)
+        for wrong in (0, -1, 1_000_000):
+            with pytest.raises(ValueError, match="at least 1 thread and at most 1024"):
+                engine.set_num_threads(wrong)
     finally:
         engine.set_num_threads(before)
 
 
 def test_environment_sets_the_number_of_threads() -> None:
     assert run_python("import engine; print(engine.get_num_threads())", ZOO_NUM_THREADS="5") == "5"
+
+
+def test_threads_that_the_system_refuses_are_done_without() -> None:
+    code = """
+import resource, engine
+engine.set_num_threads(1024)
+held = int(open("/proc/self/statm").read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (held + 2**29,) * 2)  # stacks of 1023 threads take 8 GiB
+print(engine.ones((1000, 1000)).sum().item())
+"""
+    assert run_python(code) == "1000000.0"
 
 
 @pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])

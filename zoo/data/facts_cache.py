@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import hub
+from hub.sealed import find_sealed, write_sealed
 from zoo.data.errors import UnreadableImage
 from zoo.data.folder_layout import Picture
 from zoo.data.likeness import HASH_BYTES
@@ -50,7 +51,7 @@ class FactsCache:
 
         self._made_with = f"{_FORMAT} Pillow {pillow}"  # another Pillow may read other files
         key = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
-        self.path = hub.cache_home() / "pictures" / f"{key}.safetensors"
+        self.folder, self._key = hub.cache_home() / "pictures", key
         self._stamps: dict[str, _Stamp] = {}
         self._known: dict[str, tuple[_Stamp, Entry]] = self._load()
         self._kept: dict[str, tuple[_Stamp, Entry]] = {}
@@ -87,11 +88,10 @@ class FactsCache:
         if not self._changed:
             return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._write()
             self._evict()
         except (OSError, hub.HubError) as error:
-            log.info("%s: not written (%s)", self.path, error)
+            log.info("%s: not written (%s)", self.folder, error)
 
     def _write(self) -> None:
         names = list(self._kept)
@@ -108,22 +108,24 @@ class FactsCache:
             "hashed": np.array([bool(e[4]) for e in entries]),
         }
         about = {"made_with": self._made_with, "failures": json.dumps(failures)}
-        hub.write_safetensors(self.path, arrays, about)
+        write_sealed(self.folder, self._key, arrays, about)
 
     def _load(self) -> dict[str, tuple[_Stamp, Entry]]:
+        path = find_sealed(self.folder, self._key)
+        if path is None:
+            return {}
         try:
-            arrays, about = hub.read_safetensors(self.path)
+            arrays, about = hub.read_safetensors(path)
             if about.get("made_with") != self._made_with:
                 return {}
             return _entries(arrays, json.loads(about["failures"]))
-        except (OSError, hub.HubError, ValueError, KeyError, TypeError, AttributeError) as error:
-            if self.path.exists():
-                log.info("%s: not used (%s)", self.path, error)
+        except (OSError, hub.HubError, ValueError, LookupError, TypeError, AttributeError) as error:
+            log.info("%s: not used (%s)", path, error)
             return {}
 
     def _evict(self) -> None:
         """Forget the folders that were written longest ago."""
-        files = sorted(self.path.parent.glob("*.safetensors"), key=lambda p: -p.stat().st_mtime)
+        files = sorted(self.folder.glob("*.safetensors"), key=lambda p: -p.stat().st_mtime)
         for old in files[_MOST_FILES:]:
             with contextlib.suppress(OSError):
                 old.unlink()

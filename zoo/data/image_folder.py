@@ -17,6 +17,7 @@ not claim to be pictures, pictures outside class folders, broken links. Linked f
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -27,13 +28,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zoo.data.decode import SUFFIXES, MinSide, decode
+from zoo.data.decode import SUFFIXES, MinSide, decode, read_bytes
 from zoo.data.errors import (
     DataError,
     NoClassFolders,
     NoPictures,
     OneClassOnly,
     StrayClasses,
+    UnreadableImage,
     listed,
 )
 from zoo.data.folder_layout import NO_FILE, OUTSIDE, Picture, PicturesByClass, Skipped, collect
@@ -160,7 +162,8 @@ class FolderImages(ImageSet):
     Args:
         pictures: the files.
         classes: class names in index order; holds the class of every picture.
-        digests: content hash of each picture, by name.
+        digests: SHA-256 of each picture's file, by name. A file that holds something else by the
+            time it is loaded is refused, so that what is learned is what was checked.
         several: pictures may have several labels; those that are no class count for nothing.
 
     >>> FolderImages([Picture("imgs/cat/1.png", "cat/1.png", "cat")], ["cat"], {}).labels
@@ -189,7 +192,12 @@ class FolderImages(ImageSet):
         self.labels = labels
 
     def load(self, index: int, min_side: MinSide = None) -> Image.Image:
-        return decode(self.pictures[index].path, min_side=min_side)
+        picture = self.pictures[index]
+        data = read_bytes(picture.path)
+        wanted = self._digests.get(picture.name)
+        if wanted is not None and hashlib.sha256(data).digest() != wanted:
+            raise UnreadableImage(picture.path, "the file was changed since it was checked")
+        return decode(data, min_side=min_side, name=picture.path)
 
     def name(self, index: int) -> str:
         return self.pictures[index].name

@@ -18,6 +18,7 @@ pictures have several:
 from __future__ import annotations
 
 import csv
+import io
 import json
 import unicodedata
 from collections.abc import Iterator
@@ -67,6 +68,10 @@ def read_manifest(path: Path) -> list[tuple[Path, str, str | None]]:
     for line, row in _rows(path):
         values = {column: _value(row, column) for column in ("path", "split")}
         labels, is_list = _labels(row, path, line)
+        if not all(map(_can_be_written, (*values.values(), *labels))):
+            raise ManifestError(
+                f"{path}, line {line}: a NUL or half of a surrogate pair; expected text"
+            )
         several = several or len(labels) > 1 or (is_list and not labels)
         if not values["path"]:
             raise ManifestError(f"{path}, line {line}: no path; expected one in every line")
@@ -109,13 +114,22 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
         ) from error
     if path.suffix.lower() == ".jsonl":
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
                 yield number, _object(path, number, line)
         return
     head = text.partition("\n")[0]
     separator = max(",;\t", key=head.count)
-    reader = csv.DictReader(text.splitlines(), delimiter=separator)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        yield from _table_rows(path, reader, head)
+    except csv.Error as error:
+        raise ManifestError(f"{path}, line {reader.line_num}: no CSV: {error}") from error
+
+
+def _table_rows(
+    path: Path, reader: csv.DictReader[str], head: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
     names = [(name or "").strip().lower() for name in reader.fieldnames or ()]
     for column in ("path", "label"):
         if not set(COLUMNS[column]) & set(names):
@@ -132,8 +146,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ManifestError(f"{path}, line {number}: no JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        reason = getattr(error, "msg", error)
+        raise ManifestError(f"{path}, line {number}: no JSON: {reason}") from error
     if not isinstance(row, dict):
         raise ManifestError(
             f'{path}, line {number}: expected an object such as {{"path": "1.jpg", "label": "cat"}}'
@@ -165,3 +180,11 @@ def _value(row: dict[str, Any], column: str) -> str:
         if isinstance(value, str | int) and not isinstance(value, bool):
             return str(value).strip()
     return ""
+
+
+def _can_be_written(text: str) -> bool:
+    """Whether a text can name a file and stand in one. JSON can spell texts that cannot."""
+    try:
+        return b"\0" not in text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False

@@ -64,14 +64,14 @@ class Record:
                 f"{RUN_WEIGHTS}, summary.json and last folder."
             )
         metadata = hub.SafetensorsFile(file).metadata
-        origin = checkpoint.state["origin"]
+        origin = checkpoint.origin("model", "weights", "data")
         book = _book(origin)
         return cls(
             folder=folder,
             weights={k: json.loads(v) for k, v in metadata.items() if k != "format"},
             summary=json.loads(summary.read_text("utf-8")),
             rows=read_rows(folder / "metrics.jsonl"),
-            config=book.config.from_dict(checkpoint.state["config"]),
+            config=checkpoint.settings(book.config),
             origin=origin,
             book=book,
         )

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 import hub
 from hub.cache import Cache
 from hub.progress import progress_bar
+from hub.sealed import find_sealed, write_sealed
 from zoo.text.errors import TextNotFound
 from zoo.text.facts import TextFacts, digest_of
 from zoo.text.read import Document, find_files, read_documents
@@ -75,7 +76,8 @@ def load_corpus(
     """The tokens of the text files that `sources` name; see zoo.text.read for what these may be.
 
     The tokens are kept in ZOO_HOME/tokens and mapped from there. A file there is named by the
-    digest of the text, the tokenizer and the rules, so it is never out of date.
+    digest of the text, the tokenizer and the rules, so it is never out of date, and by that of its
+    own content, so that a damaged one is not used.
 
     Raises:
         TextNotFound, BadEncoding, BadRecord: the text cannot be used.
@@ -90,13 +92,13 @@ def load_corpus(
         # Not the path: the same text elsewhere is the same text.
         digest.update(f"{path.suffix.lower()} {hub.sha256_file(path)}\n".encode())
     fingerprint = digest.hexdigest()
-    kept = hub.cache_home() / "tokens" / f"{fingerprint}.safetensors"
-    if not kept.is_file():
+    folder = hub.cache_home() / "tokens"
+    kept = find_sealed(folder, fingerprint)
+    if kept is None:
         made, size, facts = _tokenised(files, tokenizer, bad_bytes, show_progress)
         try:
-            kept.parent.mkdir(parents=True, exist_ok=True)
             metadata = {"bytes": json.dumps(size), "facts": json.dumps(asdict(facts))}
-            hub.write_safetensors(kept, made, metadata)
+            kept = write_sealed(folder, fingerprint, made, metadata)
         except (PermissionError, NotADirectoryError, FileExistsError) as error:
             raise Cache(hub.cache_home()).unusable(error) from error
     arrays, metadata = hub.read_safetensors(kept)

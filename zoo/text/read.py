@@ -144,7 +144,7 @@ def _jsonl_rows(text: str, path: Path) -> Iterator[tuple[str, Any]]:
         where = f"{path}, line {number}"
         try:
             yield where, json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise BadRecord(f"{where}: no JSON ({error}); expected an object a line") from error
 
 
@@ -167,5 +167,11 @@ def _from_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[Document]:
                 "completion"
             )
         *prompt, text = (row[name].replace("\r\n", "\n").replace("\r", "\n") for name in names)
+        try:
+            "".join([*prompt, text]).encode("utf-8")
+        except UnicodeEncodeError as error:  # JSON can spell what is no text
+            raise BadRecord(
+                f"{where}: half of a surrogate pair at character {error.start}; expected text"
+            ) from error
         if text:
             yield Document("".join(prompt), text, where)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hub.strict_json import strict_json
 from zoo.text.errors import TokenizerError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ GPT2_SIZE = 50257  # tokens of GPT-2's vocabulary
 # and signs, each with a space before it, and what is left of white space.
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
+_MOST_TOKENS = 1 << 24  # a model has a row for each number; the largest vocabularies have 2^18
 _MERGES = Path(__file__).resolve().parent.parent / "assets" / "gpt2.merges.txt.bz2"
 # Of the published merges.txt, and of the vocab.json that follows from it.
 _MERGES_SHA256 = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
@@ -59,8 +61,16 @@ class Tokenizer:
                 f"0x{lacking[0]:02x} is the first); expected a byte-level vocabulary, as GPT-2's"
             )
         numbers = [*ranks.values(), *special.values()]
-        if len(set(numbers)) != len(numbers) or min(numbers) < 0:
-            raise TokenizerError(f"{source}: two tokens have the same number, or one is negative")
+        wrong = [n for n in numbers if type(n) is not int or not 0 <= n < _MOST_TOKENS]
+        if wrong:
+            raise TokenizerError(
+                f"{source}: a token has the number {str(wrong[0])[:40]}; expected whole numbers "
+                f"from 0, below {_MOST_TOKENS:,}"
+            )
+        if len(set(numbers)) != len(numbers):
+            raise TokenizerError(f"{source}: two tokens have the same number")
+        if not all(text and _encodable(text) for text in special):
+            raise TokenizerError(f"{source}: a special token is empty or no text")
         self.ranks = dict(ranks)
         self.special = dict(special)
         self.source = source
@@ -171,8 +181,8 @@ class Tokenizer:
                 raise TokenizerError(f"{source}: made with another GPT-2 vocabulary than this one")
             return gpt2_tokenizer()
         try:
-            ranks = {bytes.fromhex(token): int(number) for number, token in values["tokens"]}
-            special = {str(text): int(number) for text, number in values["special"].items()}
+            ranks = {bytes.fromhex(token): number for number, token in values["tokens"]}
+            special = dict(values["special"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TokenizerError(
                 f"{source}: its tokenizer cannot be read ({error}); expected tokens and special"
@@ -256,10 +266,10 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     whole = path / "tokenizer.json" if path.is_dir() else path
     try:
         if whole.is_file():
-            return from_tokenizer_json(json.loads(whole.read_text("utf-8")), str(whole))
+            return from_tokenizer_json(strict_json(whole.read_bytes()), str(whole))
         vocab, merges = path / "vocab.json", path / "merges.txt"
         if vocab.is_file() and merges.is_file():
-            table = json.loads(vocab.read_text("utf-8"))
+            table = strict_json(vocab.read_bytes())
             return _from_tables(table, _pairs(merges.read_text("utf-8")), str(vocab))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise TokenizerError(
@@ -316,3 +326,11 @@ def byte_letters() -> dict[int, str]:
     rest = [value for value in range(256) if value not in visible]
     letters = {value: chr(value) for value in visible}
     return letters | {value: chr(0x100 + i) for i, value in enumerate(rest)}
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

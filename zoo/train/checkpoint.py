@@ -9,23 +9,28 @@ most.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 import engine
 import hub
-from zoo.train.errors import CannotSave, quoted
+from zoo.train.errors import CannotSave, ForeignCheckpoint, quoted
+from zoo.train.loop_config import LoopConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+_Config = TypeVar("_Config", bound=LoopConfig)
 
 _KEPT = 2
 _NAME = re.compile(r"ckpt-(\d{4,})-(\d{9,})-([0-9a-f]{16})\.safetensors")
@@ -46,6 +51,43 @@ class Checkpoint:
     path: Path
     state: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
+
+    def settings(self, kind: type[_Config]) -> _Config:
+        """The settings of the run.
+
+        Raises:
+            ForeignCheckpoint: there are none of that kind in it.
+        """
+        with self.understood():
+            return kind.from_dict(self.state["config"])
+
+    def origin(self, *wanted: str) -> dict[str, Any]:
+        """The facts on the run that do not change, all of `wanted` among them.
+
+        Raises:
+            ForeignCheckpoint: one is missing.
+        """
+        with self.understood():
+            origin = self.state["origin"]
+            missing = [key for key in wanted if key not in origin]
+            if missing or not isinstance(origin, dict):
+                raise ValueError(f"no {', '.join(missing)} in its origin")
+            return origin
+
+    @contextlib.contextmanager
+    def understood(self) -> Iterator[None]:
+        """What a state of another form does to its reader, as a `ForeignCheckpoint`."""
+        try:
+            yield
+        except (
+            ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RuntimeError
+        ) as error:  # fmt: skip
+            reason = f"{type(error).__name__}: {error}"[:200]
+            raise ForeignCheckpoint(
+                f"{self.path}: it is whole, but this version cannot go on from it ({reason}). "
+                "Expected what `zoo finetune` wrote, of the same version.\nTo start a new run, "
+                "type: zoo finetune MODEL --data DIR"
+            ) from error
 
     def tensors(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Arrays named `prefix/NAME`, by NAME."""
@@ -101,12 +143,19 @@ class Checkpoints:
         return path
 
     def newest(self) -> Checkpoint | None:
-        """The newest whole checkpoint, or None. Damaged ones and leftovers are passed over."""
+        """The newest whole checkpoint, or None. Damaged ones and leftovers are passed over.
+
+        Raises:
+            ForeignCheckpoint, hub.CorruptCheckpoint: it is what its name says, but no run wrote it.
+        """
         path = self.newest_path()
         if path is None:
             return None
         arrays, metadata = hub.read_safetensors(path)
-        return Checkpoint(path, json.loads(metadata[_STATE]), arrays)
+        found = Checkpoint(path, {}, arrays)
+        with found.understood():
+            found.state.update(json.loads(metadata[_STATE]))
+        return found
 
     def newest_state(self) -> dict[str, Any] | None:
         """The state of the newest checkpoint by its name, or None; for whoever only looks: neither
@@ -148,8 +197,9 @@ def cannot_save(path: Path, error: OSError, last: Path | None = None) -> CannotS
     text = f"{path} could not be saved: {error.strerror or error}"
     if last is not None:
         run = last.parent.parent
+        mend = "Make room" if isinstance(error, hub.DiskFull) else "Mend that"
         text += (
-            f"\nThe checkpoint before is intact ({last}). Make room, then type: "
+            f"\nThe checkpoint before is intact ({last}). {mend}, then type: "
             f"zoo finetune --resume {quoted(run)}"
         )
     return CannotSave(text)

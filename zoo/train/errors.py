@@ -51,6 +51,10 @@ class NotARun(TrainError):
     """The path is neither a run's folder nor a weights file that a run wrote."""
 
 
+class ForeignCheckpoint(TrainError):
+    """A checkpoint is whole, but says of itself what cannot be gone on from."""
+
+
 class CannotSave(TrainError):
     """A checkpoint could not be written; the one before it is intact."""
 

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 import hub
 
 _MOST_SEGMENTS = 16  # of one key before they are joined
+_KINDS = list(map(np.dtype, ("uint8", "int64", "int64", "float32")))  # of a segment's columns
 _Name = tuple[bytes, int]  # digest and view
 
 
@@ -116,6 +117,9 @@ class FeatureCache:
             )
             if features.ndim != 2 or not len(digests) == len(views) == len(sums) == len(features):
                 raise hub.CorruptCheckpoint(f"{path}: columns of unequal length")
+            kinds = [array.dtype for array in (digests, views, sums, features)]
+            if kinds != _KINDS:  # the sums are of bytes, whatever they stand for
+                raise hub.CorruptCheckpoint(f"{path}: columns of other dtypes")
         except (hub.HubError, KeyError, OSError):
             self.damaged += 1
             with contextlib.suppress(OSError):

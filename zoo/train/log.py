@@ -55,12 +55,15 @@ def read_rows(path: Path) -> list[Row]:
     [1, 2, 3]
     """
     rows = []
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         for line in file:
             try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
                 break  # nothing after a torn line was ever part of a checkpointed state
+            if not isinstance(row, dict) or type(row.get("step")) is not int or "kind" not in row:
+                break
+            rows.append(row)
     return rows
 
 

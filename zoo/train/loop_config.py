@@ -84,7 +84,7 @@ class LoopConfig:
         least=1,
         free=True,
     )
-    threads: int = setting(0, "CPU threads; 0: one for each CPU", least=0, free=True)
+    threads: int = setting(0, "CPU threads; 0: one for each CPU", least=0, most=1024, free=True)
     exchange: str = setting(
         "full",
         "what gradients are sent as between ranks; bfloat16: half the bytes, less exact",

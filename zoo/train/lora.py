@@ -18,6 +18,7 @@ import engine
 import hub
 from engine import Tensor, nn
 from engine.nn import functional as F
+from hub.strict_json import strict_json
 from zoo.models.gpt import Conv1D
 from zoo.train.errors import ConfigError
 
@@ -166,7 +167,7 @@ def load_adapter(model: Module, folder: Path) -> LoRAConfig:
     if not (folder / CONFIG).is_file() or not (folder / WEIGHTS).is_file():
         raise ConfigError(f"{folder}: no adapter here; expected {CONFIG} and {WEIGHTS}")
     try:
-        facts = json.loads((folder / CONFIG).read_text("utf-8"))
+        facts = strict_json((folder / CONFIG).read_bytes())
         kind, targets = facts["peft_type"], facts["target_modules"]
         config = LoRAConfig(
             int(facts["r"]),
@@ -174,7 +175,10 @@ def load_adapter(model: Module, folder: Path) -> LoRAConfig:
             tuple([targets] if isinstance(targets, str) else sorted(targets)),
             float(facts.get("lora_dropout", 0.0)),
         )
-    except (ValueError, KeyError, TypeError) as error:
+        possible = math.isfinite(config.alpha) and 0 <= config.dropout < 1
+        if not possible or not all(isinstance(target, str) for target in config.targets):
+            raise ValueError("lora_alpha, lora_dropout or target_modules are out of range")
+    except (ValueError, KeyError, TypeError, OverflowError, AttributeError) as error:
         raise ConfigError(f"{folder / CONFIG}: cannot be read ({error})") from error
     unsupported = [k for k in ("use_dora", "use_rslora", "rank_pattern") if facts.get(k)]
     if kind != "LORA" or unsupported or facts.get("bias", "none") != "none":
@@ -183,6 +187,12 @@ def load_adapter(model: Module, folder: Path) -> LoRAConfig:
             "expected plain LoRA without biases"
         )
     arrays, _ = hub.read_safetensors(folder / WEIGHTS)
+    ranks = {array.shape[:1] for key, array in arrays.items() if ".lora_A" in key}
+    if ranks != {(config.rank,)}:  # before adapters of that rank are made
+        raise ConfigError(
+            f"{folder / CONFIG}: rank {config.rank}, but the matrices in {WEIGHTS} have "
+            f"{', '.join(str(*rank) for rank in sorted(ranks)) or 'none'}"
+        )
     add_lora(model, config)
     own: dict[str, Any] = {}
     for name, layer in _adapted(model):

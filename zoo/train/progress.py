@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from zoo.train.task import Evaluation, Sums
@@ -31,12 +31,13 @@ class Best:
         return cls(epoch, step, dict(found.metrics), list(found.order), found.details)
 
     def beats(self, other: Best | None) -> bool:
-        """Whether these weights should replace `other`'s. A value that is not finite never wins
-        over one that is."""
-        return other is None or self._finite_order() < other._finite_order()
-
-    def _finite_order(self) -> list[float]:
-        return [value if math.isfinite(value) else math.inf for value in self.order]
+        """Whether these weights should be kept in place of `other`'s, or of none. Weights that make
+        a loss that is not finite are never kept: what they get right is chance."""
+        if not all(map(math.isfinite, self.order)):
+            return False
+        return other is None or self.order < [
+            value if math.isfinite(value) else math.inf for value in other.order
+        ]
 
 
 @dataclass
@@ -80,6 +81,16 @@ class Progress:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Progress:
-        """The inverse of `dataclasses.asdict`."""
+        """The inverse of `dataclasses.asdict`.
+
+        Raises:
+            ValueError, TypeError, KeyError: values of another form.
+        """
         best = values["best"]
+        for own in fields(cls):
+            if isinstance(own.default, int | float):
+                kinds = (int,) if type(own.default) is int else (int, float)
+                value = values[own.name]
+                if type(value) not in kinds or value < 0 and own.name != "loss_sum":
+                    raise ValueError(f"progress: {own.name} is {value!r}")
         return cls(**{**values, "best": None if best is None else Best(**best)})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from zoo.train.label_report import LabelSummary, summary_of
 from zoo.train.log import read_rows
 from zoo.train.loop_config import LoopConfig, agreed
 from zoo.train.metrics import peak_memory_bytes
-from zoo.train.out_folder import OutFolder
+from zoo.train.out_folder import OutFolder, alone_in
 from zoo.train.picture_task import PictureTask
 from zoo.train.planning import Plan, make_plan
 from zoo.train.recipes import AUTO, plan_config
@@ -217,7 +218,8 @@ def resume(
         report, callbacks, say, show_progress: as for `finetune`.
 
     Raises:
-        NothingToResume, SettingsConflict, DataChanged: as they say; and what `finetune` raises.
+        NothingToResume, SettingsConflict, DataChanged, ForeignCheckpoint: as they say; and what
+            `finetune` raises.
 
     >>> resume("run1").val_accuracy     # doctest: +SKIP
     0.98
@@ -231,13 +233,14 @@ def resume(
             f"{folder}: no checkpoint to go on from. Expected the folder of a run that "
             "`zoo finetune` began.\nTo start a run, type: zoo finetune MODEL --data DIR"
         )
-    origin = checkpoint.state["origin"]
-    config = agreed(TrainConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
+    origin = checkpoint.origin("model", "weights", "data", "data_path", "strict")
+    config = agreed(checkpoint.settings(TrainConfig), origin, expected or {})
     if config.threads:
         engine.set_num_threads(config.threads)
-    network = expect_images(zoo.load(origin["model"], None, len(origin["classes"])))
-    network.classes = tuple(origin["classes"])
-    network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
+    with checkpoint.understood():
+        network = expect_images(zoo.load(origin["model"], None, len(origin["classes"])))
+        network.classes = tuple(origin["classes"])
+        network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
     prepared = ranks.first(lambda: _prepare(where, config, origin["strict"], show_progress))
     _check_same(prepared, where, folder, origin)
@@ -246,7 +249,8 @@ def resume(
     trainer = _trainer(
         network, prepared, config, folder, origin, say, show_progress, callbacks, ranks
     )
-    trainer.go_on(checkpoint)
+    with alone_in(folder) if ranks.rank == 0 else nullcontext():
+        trainer.go_on(checkpoint)
     return _finish(trainer, prepared, report)
 
 

@@ -53,8 +53,8 @@ class Evaluation:
 
     Attributes:
         metrics: by name, as they are logged; plain numbers.
-        order: decides which epoch's weights are kept: the smaller, compared like tuples, a number
-            that is not finite as infinity. Accuracy goes in negated.
+        order: decides which epoch's weights are kept: the smaller, compared like tuples; none with
+            a number that is not finite. Accuracy goes in negated.
         details: plain JSON values that are kept with the best epoch.
     """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from zoo.train.distributed import Ranks, current_ranks
 from zoo.train.errors import DataChanged, SettingsConflict
 from zoo.train.loop_config import agreed
 from zoo.train.metrics import peak_memory_bytes
+from zoo.train.out_folder import alone_in
 from zoo.train.recipe_book import AUTO
 from zoo.train.samples import Samples, sample_of, shown
 from zoo.train.text_config import TextConfig
@@ -180,13 +182,15 @@ def resume_text(
     """
     ranks = current_ranks()
     say, show_progress = ranks.voice(say, show_progress)
-    folder, origin = Path(run), checkpoint.state["origin"]
-    config = agreed(TextConfig.from_dict(checkpoint.state["config"]), origin, expected or {})
+    folder = Path(run)
+    origin = checkpoint.origin("model", "weights", "data", "data_paths", "model_config", "source")
+    config = agreed(checkpoint.settings(TextConfig), origin, expected or {})
     if config.threads:
         engine.set_num_threads(config.threads)
-    network = load_network(origin["model"], "none", config, origin["model_config"])
-    network.tokenizer = Tokenizer.from_dict(origin["tokenizer"], str(checkpoint.path))
-    network.source = origin["source"]
+    with checkpoint.understood():
+        network = load_network(origin["model"], "none", config, origin["model_config"])
+        network.tokenizer = Tokenizer.from_dict(origin["tokenizer"], str(checkpoint.path))
+        network.source = origin["source"]
     where: Sources = origin["data_paths"] if data is None else data
     corpus, train, val = read_text(where, network.tokenizer, config, show_progress)
     if corpus.fingerprint != origin["data"]["fingerprint"]:
@@ -199,7 +203,8 @@ def resume_text(
     ranks.set_timeout(config.rank_timeout)
     task = TextTask(network, train, val, config, ranks)
     trainer = _trainer(task, config, folder, origin, say, show_progress, callbacks)
-    trainer.go_on(checkpoint)
+    with alone_in(folder) if ranks.rank == 0 else nullcontext():
+        trainer.go_on(checkpoint)
     return _finish(trainer, report)
 
 
@@ -233,7 +238,7 @@ def _trainer(
 def newest_text_checkpoint(run: str | os.PathLike[str]) -> Checkpoint | None:
     """The newest whole checkpoint of a run, if that run is on text."""
     found = Checkpoints(Path(run) / "last").newest()
-    return found if found and found.state["origin"].get("task") == "text" else None
+    return found if found and found.origin().get("task") == "text" else None
 
 
 def _finish(trainer: Trainer, report: bool) -> TextResult:

@@ -9,9 +9,10 @@ is measured is the business of a `Task`; who is told of it, that of callbacks.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,11 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import engine
 from engine.optim import Scheduler, clip_grad_norm_
+from zoo.data.errors import DataError
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.average import WeightAverage, full_state, replaced_state
 from zoo.train.callbacks import Callback, LogCallback, Terminal
 from zoo.train.checkpoint import Checkpoint, Checkpoints
 from zoo.train.errors import Interrupted, TrainingDiverged, quoted
+from zoo.train.finite import all_finite, not_finite
 from zoo.train.loop_config import LoopConfig
 from zoo.train.progress import Best, Progress
 from zoo.train.stop import StopRequest
@@ -94,19 +97,24 @@ class Trainer:
         return self.task.model
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over the state of a checkpoint that the same task and configuration wrote."""
-        self.task.load_tensors(checkpoint.tensors("model"))
-        self.optimizer.load_state_dict(
-            {**checkpoint.state["optimizer"], "state": checkpoint.nested("optimizer")}
-        )
-        self.scheduler.load_state_dict(checkpoint.state["scheduler"])
-        self.progress = Progress.from_dict(checkpoint.state["progress"])
-        if self.average is not None:
-            self.average.load(checkpoint.tensors("average"), self.progress.averaged)
-        rng = checkpoint.state["rng"]
-        self.ranks.set_rng_state(
-            checkpoint.state.get("rng_of_ranks", [[rng["seed"], rng["offset"]]])
-        )
+        """Take over the state of a checkpoint that the same task and configuration wrote.
+
+        Raises:
+            ForeignCheckpoint: it is of another form; what was taken over by then is of no use.
+        """
+        with checkpoint.understood():
+            self.task.load_tensors(checkpoint.tensors("model"))
+            self.optimizer.load_state_dict(
+                {**checkpoint.state["optimizer"], "state": checkpoint.nested("optimizer")}
+            )
+            self.scheduler.load_state_dict(checkpoint.state["scheduler"])
+            self.progress = Progress.from_dict(checkpoint.state["progress"])
+            if self.average is not None:
+                self.average.load(checkpoint.tensors("average"), self.progress.averaged)
+            rng = checkpoint.state["rng"]
+            self.ranks.set_rng_state(
+                checkpoint.state.get("rng_of_ranks", [[rng["seed"], rng["offset"]]])
+            )
 
     def go_on(self, checkpoint: Checkpoint) -> Progress:
         """`restore` a checkpoint, say where it stands, and `fit`.
@@ -127,8 +135,11 @@ class Trainer:
 
         Raises:
             Interrupted: SIGINT or SIGTERM came; the state was saved.
-            TrainingDiverged: too many steps in a row were not finite.
+            TrainingDiverged: too many steps in a row were not finite, or no epoch's weights were.
             CannotSave: the disk is full, or the like; the checkpoint before is intact.
+            zoo.data.DataError: what is trained on was deleted, changed or damaged; the state was
+                saved.
+            MemoryError: there is too little; the state was saved.
         """
         p = self.progress
         self._started = time.perf_counter() - p.seconds
@@ -148,6 +159,8 @@ class Trainer:
         finally:
             for callback in reversed(started):
                 callback.on_end(self)
+        if p.best is None:
+            raise self._diverged("the validation loss or a weight was not finite after every epoch")
         return p
 
     def end_early(self, reason: str) -> None:
@@ -156,7 +169,8 @@ class Trainer:
 
     def _train_epoch(self) -> None:
         p, config = self.progress, self.config
-        self.task.start_epoch(p.epoch)
+        with self._saved_on_failure():
+            self.task.start_epoch(p.epoch)
         self.ranks.watch(
             self.model, narrow=config.exchange == "bfloat16", synced=self.task.synced_norms
         )
@@ -166,7 +180,8 @@ class Trainer:
         try:
             while p.batch < batch_count:
                 started = time.perf_counter()
-                group = list(islice(batches, config.accumulation))
+                with self._saved_on_failure():
+                    group = list(islice(batches, config.accumulation))
                 self._step(group)
                 p.batch += len(group)
                 p.train_seconds += time.perf_counter() - started
@@ -185,12 +200,22 @@ class Trainer:
         weight = sum(weights)
         # A batch that is not finite would spoil the running averages of batch norm as well.
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
-        here = sum(len(range(*self.ranks.part(w).indices(w))) for w in weights)
-        sums = self.ranks.finish(self.task.backward(group, weight), self.task.counted, here)
+        drawn = engine.get_rng_state()
+        with self._saved_on_failure():
+            try:
+                here = sum(len(range(*self.ranks.part(w).indices(w))) for w in weights)
+                sums = self.ranks.finish(self.task.backward(group, weight), self.task.counted, here)
+            except MemoryError:  # as if the step had not begun, so that it can be tried again
+                for buffer, before in buffers:
+                    buffer.copy_(before)
+                engine.set_rng_state(drawn)
+                self.optimizer.zero_grad()
+                raise
         norm = math.nan
         if sums.finite:
             longest = config.clip_norm or math.inf
             norm = clip_grad_norm_(self.model.parameters(), longest, error_if_nonfinite=False)
+        culprit = "" if math.isfinite(norm) else not_finite(self.model, sums.finite)
         p.step += 1
         if math.isfinite(norm):
             self.optimizer.step()
@@ -214,19 +239,25 @@ class Trainer:
             "lr": lr,
             "loss": sums.loss / weight if sums.finite else math.nan,
             "grad_norm": norm,
-            "skipped": not math.isfinite(norm),
+            "skipped": bool(culprit),
+            **({"not_finite": culprit} if culprit else {}),
         }
         self._tell("on_step", row)
         if p.skipped_in_a_row == config.max_bad_steps:
             self._save_best()
-            raise self._diverged(lr)
+            raise self._diverged(
+                f"{culprit} was not finite, and {p.skipped_in_a_row} steps in a row were skipped "
+                f"for such a cause (steps {p.step - p.skipped_in_a_row + 1} to {p.step}, learning "
+                f"rate {lr:.3g})"
+            )
 
     def _finish_epoch(self) -> None:
         """Validate, keep the weights if they are the best so far, save, and move on."""
         p, config = self.progress, self.config
         self._tell("on_validation")
         try:
-            found, improved = self._validate()
+            with self._saved_on_failure():
+                found, improved = self._validate()
         except _Halt:
             self._stop_if_asked()  # here, where the model has its own weights again
             raise
@@ -253,7 +284,8 @@ class Trainer:
             self.task.refresh(self._halt_if_asked)
             found = self.task.evaluate(lambda _: self._halt_if_asked())
             best = Best.of(p.epoch + 1, p.step, found)
-            improved = best.beats(p.best)
+            # The loss alone does not tell: behind a variance that overflowed, all is a finite 0.
+            improved = best.beats(p.best) and not self.ranks.any(not all_finite(self.model))
             if improved:
                 p.best = best
                 self._unsaved_best = full_state(self.model) if self.ranks.rank == 0 else None
@@ -335,12 +367,26 @@ class Trainer:
         if self.ranks.any(self._stop.requested):
             raise _Halt
 
-    def _diverged(self, lr: float) -> TrainingDiverged:
-        p, last = self.progress, self.checkpoints.newest_path()
+    @contextlib.contextmanager
+    def _saved_on_failure(self) -> Iterator[None]:
+        """Save the state where what the block needs is not to be had, and say so. A block that
+        fails must leave the state as it was before."""
+        try:
+            yield
+        except (DataError, MemoryError) as error:
+            if self.ranks.size > 1:
+                raise  # saving takes all ranks, and the others are elsewhere
+            self._save()
+            error.args = (
+                f"{error}\nThe run is saved as it was after step {self.progress.step} of "
+                f"{self.total_steps}. With that mended, type: zoo finetune --resume "
+                f"{quoted(self.out)}",
+            )
+            raise
+
+    def _diverged(self, what: str) -> TrainingDiverged:
         return TrainingDiverged(
-            f"loss or gradients were not finite for {p.skipped_in_a_row} steps in a row "
-            f"(steps {p.step - p.skipped_in_a_row + 1} to {p.step}, learning rate {lr:.3g}), so "
-            "these steps were skipped and the run ends here.\n"
-            f"The last checkpoint is {last}. Start again with a lower rate, for example: "
-            f"--lr {self.config.lr / 10:.3g}"
+            f"{what}; the run ends here.\n"
+            f"The last checkpoint is {self.checkpoints.newest_path()}. Start again with a lower "
+            f"rate, for example: --lr {self.config.lr / 10:.3g}"
         )

@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,6 +33,7 @@ void cpu_relax() {
 // sleeps: regions that follow each other closely then start without a system call, and threads
 // that decode pictures lose almost nothing.
 constexpr int kSpins = 2000;
+constexpr int kMostThreads = 1024;  // no machine has more that help; each takes memory
 
 struct Job {
   FunctionRef<void(int64_t, int64_t)> body;
@@ -59,7 +61,13 @@ class Pool {
  public:
   explicit Pool(int workers) {
     threads_.reserve(workers);
-    for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
+    for (int i = 0; i < workers; ++i) {
+      try {
+        threads_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        break;  // the system gives no more: fewer do the same, to the bit
+      }
+    }
   }
 
   ~Pool() {
@@ -127,7 +135,7 @@ class Pool {
 int default_threads() {
   if (const char* text = std::getenv("ZOO_NUM_THREADS")) {
     const int n = std::atoi(text);
-    if (n > 0) return n;
+    if (n > 0) return std::min(n, kMostThreads);
   }
 #if defined(__linux__)
   cpu_set_t set;
@@ -165,7 +173,8 @@ PoolState& state() {
 int num_threads() { return state().threads.load(std::memory_order_relaxed); }
 
 void set_num_threads(int n) {
-  check(n >= 1, "set_num_threads: expected at least 1 thread, got ", n);
+  check(n >= 1 && n <= kMostThreads, "set_num_threads: expected at least 1 thread and at most ",
+        kMostThreads, ", got ", n);
   auto& s = state();
   std::lock_guard lock(s.mutex);
   s.threads.store(n);

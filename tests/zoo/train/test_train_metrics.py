@@ -56,17 +56,19 @@ print(peak_memory_bytes() - before, held.nbytes)
 
 def test_log_rows_come_back_in_order(tmp_path):
     log = MetricsLog(tmp_path / "log")
-    log.append({"step": 1, "loss": 0.5})
-    log.append({"step": 2, "loss": math.inf})
+    log.append({"kind": "step", "step": 1, "loss": 0.5})
+    log.append({"kind": "step", "step": 2, "loss": math.inf})
     log.close()
-    assert read_rows(tmp_path / "log") == [{"step": 1, "loss": 0.5}, {"step": 2, "loss": None}]
+    rows = read_rows(tmp_path / "log")
+    assert [(row["step"], row["loss"]) for row in rows] == [(1, 0.5), (2, None)]
 
 
 def test_log_drops_unwanted_rows_and_a_torn_line(tmp_path):
     path = tmp_path / "log"
-    path.write_text("".join(json.dumps({"step": n}) + "\n" for n in (1, 2, 3)) + '{"step": 4, "lo')
+    rows = [{"kind": "step", "step": number} for number in (1, 2, 3)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"step": 4, "lo')
     log = MetricsLog(path)
     log.keep(lambda row: row["step"] <= 2)
-    log.append({"step": 3, "new": True})
+    log.append({**rows[2], "new": True})
     log.close()
-    assert read_rows(path) == [{"step": 1}, {"step": 2}, {"step": 3, "new": True}]
+    assert read_rows(path) == [*rows[:2], {**rows[2], "new": True}]
