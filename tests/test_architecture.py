@@ -193,6 +193,11 @@ def test_import_engine_takes_less_than_0_15_s() -> None:
     assert seconds < 0.15
 
 
+def test_import_engine_leaves_numpy_alone() -> None:
+    code = "import engine, sys; print(int('numpy' in sys.modules))"
+    assert quickest(code, tries=1) == 0
+
+
 def test_zoo_help_takes_less_than_0_25_s() -> None:
     seconds = quickest(
         "import resource, subprocess, sys; "

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from engine import _C
 from engine._C import Tensor
 from engine.autograd.gradients import grad
 from engine.grad_mode import enable_grad, no_grad
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Function = Callable[..., Any]
 
@@ -40,6 +41,8 @@ def gradcheck(
 
     >>> engine.autograd.gradcheck(engine.exp, [np.array([0.0, 1.0])])
     """
+    import numpy as np
+
     arrays = _arrays(inputs)
 
     def tensors() -> list[Tensor]:
@@ -87,6 +90,8 @@ def gradgradcheck(fn: Function, inputs: Sequence[Any], **tolerances: float) -> N
 
     >>> engine.autograd.gradgradcheck(engine.exp, [np.array([0.0, 1.0])])
     """
+    import numpy as np
+
     arrays = _arrays(inputs)
     with no_grad():
         shape = _joined(fn(*(_C.asarray(a) for a in arrays))).shape
@@ -121,6 +126,8 @@ def gradgradcheck(fn: Function, inputs: Sequence[Any], **tolerances: float) -> N
 
 def _arrays(inputs: Sequence[Any]) -> list[NDArray[np.float64]]:
     """Copies, as float64."""
+    import numpy as np
+
     plain = (t.detach() if isinstance(t, Tensor) else t for t in inputs)
     return [np.array(values, np.float64) for values in plain]
 

@@ -50,7 +50,9 @@ class Samples(Callback):
         seed = getattr(trainer.config, "seed", 0)
         network = expect_text(trainer.model)  # type: ignore[arg-type]
         sample = sample_of(network, trainer.origin["prompt"], seed)
-        self._log.append({"epoch": row["epoch"], "text": sample})
+        self._log.append(
+            {"kind": "sample", "step": row["step"], "epoch": row["epoch"], "text": sample}
+        )
         trainer.say(shown(sample))
 
     def on_save(self, trainer: Trainer) -> None:
