@@ -73,13 +73,15 @@ __all__ = sorted((*_MODULE_OF, *_SUBMODULES))
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"zoo.{name}")
+    value: Any
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("zoo")
-    if name not in _MODULE_OF:
+        value = version("zoo")
+    elif name in _MODULE_OF:
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    else:
         raise AttributeError(f"module 'zoo' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
     globals()[name] = value
     return value
 

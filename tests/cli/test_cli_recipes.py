@@ -33,7 +33,7 @@ def test_few_pictures_train_the_last_layer_alone_and_the_reason_is_said(zoo, two
         "--out", "run", "--threads", "1",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
-    assert "Recipe linear: 40 training pictures of 2 classes are few" in result.stdout
+    assert "Recipe linear: 40 pictures of 2 classes are few" in result.stdout
     assert "The last layer learned from 2 views of each picture" in result.stdout
 
 

@@ -41,7 +41,7 @@ def test_environment_sets_the_number_of_threads() -> None:
 
 def test_threads_that_the_system_refuses_are_done_without() -> None:
     code = """
-import resource, engine
+import resource, engine, numpy  # loaded now: there is no room for it later
 engine.set_num_threads(1024)
 held = int(open("/proc/self/statm").read().split()[0]) * 4096
 resource.setrlimit(resource.RLIMIT_AS, (held + 2**29,) * 2)  # stacks of 1023 threads take 8 GiB

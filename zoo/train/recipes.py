@@ -58,7 +58,8 @@ def make_recipe(
     Args:
         name: a key of RECIPES, a path to a TOML file, or "auto".
         pretrained: whether training starts from pretrained weights.
-        counts: training pictures of each class, from which "auto" chooses; None: not known.
+        counts: pictures of each class, from which "auto" chooses, before any are set aside for
+            validation; None: not known.
         pictures: how many there are, where some have several labels; None: each is in one class.
 
     Raises:
@@ -122,13 +123,13 @@ def _chosen(pretrained: bool, counts: Sequence[int] | None, pictures: int | None
     pictures = sum(counts) if pictures is None else pictures
     if pictures < _FEW or pictures < _FEW_A_CLASS * classes:
         why = (
-            f"{pictures} training pictures of {classes} {what} are few: all layers would learn "
+            f"{pictures} pictures of {classes} {what} are few: all layers would learn "
             "them by heart, so the last layer alone is trained, on features that are computed once"
         )
         return _balanced("linear", {"views": 4}, [why], weighed)
     epochs, head = next((all_, last) for most, all_, last in _EPOCHS if pictures <= most)
     why = (
-        f"{pictures} training pictures of {classes} {what} are enough for all layers, after the "
+        f"{pictures} pictures of {classes} {what} are enough for all layers, after the "
         "last layer has learned from features that are computed once"
     )
     settings = {"epochs": head + epochs, "head_epochs": head}
