@@ -128,7 +128,7 @@ def _as_rank(args: argparse.Namespace, work: Callable[[], int]) -> int:
         if notes:
             Path(notes, "said").touch()
 
-    code = end(code, speak)
+    code = end(code, speak, failure)
     if notes:
         Path(notes, f"{ranks.rank}.end").touch()
     return code

@@ -203,17 +203,23 @@ def threads_of_a_rank(group: Group) -> int:
     return max(own // group.local_size, 1)
 
 
-def end(code: int, speak: Callable[[bool], None] | None = None) -> int:
+def end(
+    code: int,
+    speak: Callable[[bool], None] | None = None,
+    failure: BaseException | None = None,
+) -> int:
     """Bring this rank to its end: together with the others where all come to theirs, otherwise by
     ending them too. To be called last, by every rank, however its work went.
 
-    Where several ranks fail the one with the lowest number speaks for all; one that fails alone,
-    while the others wait for it, speaks and takes all of them with it.
+    Where several ranks fail the one with the lowest number speaks for all, before those that failed
+    only because another one was not there; one that fails alone, while the others wait for it,
+    speaks and takes all of them with it.
 
     Args:
         code: this rank's exit code; 0 if all went well.
         speak: called where it falls to this rank to say why it failed, with whether all failed,
             as they do together where nothing is wrong with this one.
+        failure: what this rank failed with, if it did.
 
     Returns:
         The exit code to leave with. Does not return where the others have to be ended.
@@ -221,15 +227,19 @@ def end(code: int, speak: Callable[[bool], None] | None = None) -> int:
     >>> sys.exit(end(0))      # doctest: +SKIP
     """
     group = default_group()
+    # Below 0 where this rank only missed another, so that it does not speak before that one.
+    word = -code if isinstance(failure, RankTimeout | RankLost) else code
     try:
-        codes = group.leave(code, GRACE_SECONDS if code else _END_SECONDS)
+        words = group.leave(word, GRACE_SECONDS if code else _END_SECONDS)
     except DistributedError:
-        codes = None
-    if codes is not None:
-        failed = [number for number, other in enumerate(codes) if other]
+        words = None
+    if words is not None:
+        failed = [number for number, other in enumerate(words) if other > 0]
+        together = len(failed) == group.size
+        failed += [number for number, other in enumerate(words) if other < 0]
         if failed and failed[0] == group.rank and speak is not None:
-            speak(len(failed) == group.size)
-        return codes[failed[0]] if failed else 0
+            speak(together)
+        return abs(words[failed[0]]) if failed else 0
     if speak is not None:
         speak(False)
     group.abort(code or _EXIT_FAILURE)
@@ -244,4 +254,4 @@ def _end_all(kind: type[BaseException], error: BaseException, trace: Any) -> Non
         print(f"{who}:", file=sys.stderr)
         sys.__excepthook__(kind, error, trace)
 
-    end(_EXIT_FAILURE, speak)
+    end(_EXIT_FAILURE, speak, error)

@@ -30,6 +30,6 @@ class RankLost(DistributedError):
 
     >>> try:
     ...     engine.distributed.all_reduce(gradient)
-    ... except engine.distributed.RankLost:
-    ...     sys.exit(engine.distributed.end(1))                # doctest: +SKIP
+    ... except engine.distributed.RankLost as error:
+    ...     sys.exit(engine.distributed.end(1, failure=error)) # doctest: +SKIP
     """

@@ -225,8 +225,8 @@ class Group:
         self._front.barrier(self._until(timeout), label)
 
     def leave(self, code: int, grace: float) -> list[int] | None:
-        """Tell the others that this rank has come to its end with an exit code, and wait for them
-        to do so: the codes of all ranks, or None if some did not within `grace` seconds.
+        """Tell the others that this rank has come to its end, with a number that says how, and wait
+        for them to do so: the numbers of all ranks, or None if some did not within `grace` seconds.
 
         >>> group.leave(0, grace=math.inf)      # doctest: +SKIP
         [0, 0]

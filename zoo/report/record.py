@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import hub
-import zoo
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.checkpoint import Checkpoints
 from zoo.train.errors import NotARun, quoted
 from zoo.train.log import Row, read_rows
 from zoo.train.loop_config import LoopConfig
 from zoo.train.recipe_book import RecipeBook
-
-_PLATFORM = ("system", "machine")
+from zoo.train.report import MADE_WITH
 
 
 @dataclass(frozen=True)
@@ -122,6 +118,7 @@ class Record:
     def sources(self) -> list[tuple[str, str]]:
         """Where the weights come from, by name."""
         weights, data = self.weights, self.weights["data"]
+        made_with = self.summary.get(MADE_WITH, {})
         what, count = ("tokens", data["tokens"]) if self.is_text else ("pictures", data["pictures"])
         return [
             ("these weights, SHA-256", self.summary["weights_sha256"]),
@@ -130,8 +127,8 @@ class Record:
             (what, f"{count} in {', '.join(self.data_paths)}"),
             ("their fingerprint", data["fingerprint"]),
             *((f"version of {name}", version) for name, version in weights["versions"].items()),
-            ("commit of zoo", commit() or "not known"),
-            ("computer", " ".join(getattr(platform, part)() for part in _PLATFORM)),
+            ("commit of zoo", made_with.get("commit") or "not known"),
+            ("computer", made_with.get("computer") or "not known"),
         ]
 
 
@@ -180,32 +177,3 @@ def _text_words(origin: Mapping[str, Any]) -> list[str]:
     for name, value in started["options"].items():
         words += [f"--{name}", quoted(str(value))]
     return words
-
-
-def commit() -> str | None:
-    """The commit that this installation of zoo is from, where that can be known: from what the
-    installer noted (PEP 610), or from the checkout that the packages lie in."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        noted = distribution("zoo").read_text("direct_url.json")
-        found = json.loads(noted or "{}").get("vcs_info", {}).get("commit_id")
-        if found:
-            return str(found)
-    except (PackageNotFoundError, ValueError):
-        pass
-    root = Path(zoo.__file__).parents[1]
-    if not (root / ".git").exists():
-        return None
-    try:
-        asked = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return asked.stdout.strip() or None

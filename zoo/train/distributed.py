@@ -362,14 +362,14 @@ def join() -> Ranks:
     return current_ranks()
 
 
-def end(code: int, speak: Callable[[bool], None]) -> int:
+def end(code: int, speak: Callable[[bool], None], failure: BaseException | None) -> int:
     """See engine.distributed.end.
 
-    >>> sys.exit(end(0, lambda all_failed: None))      # doctest: +SKIP
+    >>> sys.exit(end(0, lambda all_failed: None, None))      # doctest: +SKIP
     """
     from engine import distributed
 
-    return distributed.end(code, speak)
+    return distributed.end(code, speak, failure)
 
 
 def blame(error: BaseException) -> str:

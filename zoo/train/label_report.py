@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.train.label_metrics import LabelScore
 from zoo.train.progress import Best
-from zoo.train.report import RunSummary, Summary
+from zoo.train.report import RunSummary, Summary, own_fields
 
 _MOST_LABELS = 30  # printed before the rest is summed up
 
@@ -41,6 +41,7 @@ class LabelSummary(RunSummary):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> LabelSummary:
         """Of the values that `summary.json` holds."""
+        values = own_fields(cls, values)
         labels = tuple(LabelScore(**label) for label in values["labels"])
         return cls(**{**values, "classes": tuple(values["classes"]), "labels": labels})
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import hub
 from zoo.train.errors import quoted
 from zoo.train.log import Row
+from zoo.train.provenance import made_with
 
 REPORT = "report.html"  # the page about a run, in its folder
 SUMMARY = "summary.json"  # its figures, beside it
+MADE_WITH = "made_with"  # in it, beside them: what `provenance.made_with` knows
 _MOST_CLASSES = 30  # printed before the rest is summed up
 _WIDEST_NAME = 31  # of a class; longer ones are shortened in the middle
 
@@ -49,10 +52,6 @@ class RunSummary:
     skipped_steps: int
     classes: tuple[str, ...]
     weights_sha256: str
-
-    def to_json(self) -> str:
-        """The text of `summary.json`."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
 
     @property
     def headline(self) -> str:
@@ -110,6 +109,7 @@ class Summary(RunSummary):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Summary:
         """Of the values that `summary.json` holds."""
+        values = own_fields(cls, values)
         pairs = tuple((right, count) for right, count in values["class_accuracy"])
         return cls(**{**values, "classes": tuple(values["classes"]), "class_accuracy": pairs})
 
@@ -124,6 +124,30 @@ class Summary(RunSummary):
             f"{self.val_loss:.4f}, after epoch {self.best_epoch} of {self.epochs}",
             *class_table(self.classes, self.class_accuracy),
         ]
+
+
+def write_summary(out: Path, summary: Any) -> None:
+    """Write a run's `summary.json`: the fields of its summary, a dataclass, and what it was made
+    with.
+
+    Raises:
+        OSError: with the system's reason; an old file stays.
+
+    >>> write_summary(Path("run1"), summary)     # doctest: +SKIP
+    """
+    values = {**asdict(summary), MADE_WITH: made_with()}
+    with hub.atomic_file(out / SUMMARY) as file:
+        file.write(json.dumps(values, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def own_fields(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that a kind of summary, a dataclass, has fields for, out of a `summary.json`.
+
+    >>> own_fields(Summary, {"val_loss": 0.1, "made_with": {}})
+    {'val_loss': 0.1}
+    """
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in values.items() if name in names}
 
 
 def rates_of(rows: Sequence[Row]) -> dict[str, float | None]:

@@ -36,7 +36,7 @@ from zoo.train.out_folder import OutFolder, alone_in
 from zoo.train.picture_task import PictureTask
 from zoo.train.planning import Plan, make_plan
 from zoo.train.recipes import AUTO, plan_config
-from zoo.train.report import SUMMARY, Summary, rates_of
+from zoo.train.report import Summary, rates_of, write_summary
 from zoo.train.result import Result
 from zoo.train.trainer import Trainer
 
@@ -356,8 +356,7 @@ def _conclude(trainer: Trainer, prepared: PreparedFolder, report: bool) -> Summa
             class_accuracy=tuple((right, count) for right, count in best.details["per_class"]),
             **common,
         )
-    with hub.atomic_file(out / SUMMARY) as file:
-        file.write(summary.to_json().encode())
+    write_summary(out, summary)
     title = f"{out.name}: {trainer.origin['model']} on {len(summary.classes)} classes"
     with hub.atomic_file(out / "curves.png") as file:
         draw_curves(read_rows(out / "metrics.jsonl"), file, title)

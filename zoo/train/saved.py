@@ -10,16 +10,13 @@ versions.
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import hub
-import zoo
 from zoo.train.checkpoint import as_arrays, cannot_save
+from zoo.train.provenance import versions
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
@@ -65,8 +62,3 @@ def save_weights(
         hub.write_safetensors(path, as_arrays(model.state_dict()), metadata)
     except OSError as error:
         raise cannot_save(path, error) from error
-
-
-def versions() -> dict[str, str]:
-    """Versions of what has a part in the numbers."""
-    return {"zoo": zoo.__version__, "numpy": np.__version__, "python": platform.python_version()}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import hub
 from zoo.train.errors import quoted
 from zoo.train.log import read_rows
-from zoo.train.report import REPORT, SUMMARY, duration
+from zoo.train.report import REPORT, duration, write_summary
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,7 @@ class TextSummary:
 
     def write(self, out: Path, title: str) -> None:
         """Write `summary.json`, and `curves.png` from the run's log."""
-        with hub.atomic_file(out / SUMMARY) as file:
-            text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
-            file.write(text.encode() + b"\n")
+        write_summary(out, self)
         with hub.atomic_file(out / "curves.png") as file:
             draw_text_curves(read_rows(out / "metrics.jsonl"), file, title)
 

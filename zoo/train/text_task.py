@@ -22,7 +22,7 @@ from zoo.train.checkpoint import as_arrays, cannot_save
 from zoo.train.distributed import ALONE, Ranks
 from zoo.train.lora import add_lora, has_lora, lora_of, merged_state, save_adapter
 from zoo.train.progress import Best
-from zoo.train.saved import versions
+from zoo.train.provenance import versions
 from zoo.train.task import Column, Evaluation, Sums, Task
 from zoo.train.text_config import TextConfig
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -66,6 +67,19 @@ def test_a_model_that_is_always_sure_of_one_class(run):
     body = page.text_of("body")
     assert "inf" in body  # the loss: probabilities of 0 for what was true
     assert "too sure" in body
+
+
+def test_the_page_names_what_the_run_was_made_with_and_not_what_the_page_is_made_with(run):
+    file = run[0].path / "summary.json"
+    summary = json.loads(file.read_text())
+    assert set(summary["made_with"]) == {"commit", "computer"}
+    made_elsewhere = {"commit": "c0ffee", "computer": "Plan9 mips"}
+    file.write_text(json.dumps({**summary, "made_with": made_elsewhere}))
+    body = body_of(run).text_of("body")
+    assert "c0ffee" in body and "Plan9 mips" in body
+    del summary["made_with"]  # a run that does not say
+    file.write_text(json.dumps(summary))
+    assert "c0ffee" not in body_of(run).text_of("body")
 
 
 def test_the_page_is_for_the_weights_that_were_kept(run):
