@@ -23,7 +23,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -215,14 +215,19 @@ class Cache:
             self._write_records({**self._records(), key: digest})
 
     def _write_records(self, records: dict[str, str]) -> None:
-        text = json.dumps({"version": 1, "sha256": records}, indent=2, sort_keys=True)
+        table = {"version": 1, "sha256": records, "check": _check(records)}
+        text = json.dumps(table, indent=2, sort_keys=True)
         with self._writable(), atomic_file(self.lock_file) as f:
             f.write(text.encode("utf-8") + b"\n")
 
     def _records(self) -> dict[str, str]:
         try:
-            records = strict_json(self.lock_file.read_bytes())["sha256"]
-            pairs = [(str(key), str(digest)) for key, digest in records.items()]
+            table = strict_json(self.lock_file.read_bytes())
+            pairs = [(str(key), str(digest)) for key, digest in table.pop("sha256").items()]
+            # A changed key would hide a digest, and the next download would be trusted again.
+            check = table.pop("check", None) or _check(dict(pairs))
+            if table != {"version": 1} or check != _check(dict(pairs)):
+                raise ValueError("its content is not what was written")
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -288,6 +293,11 @@ class Cache:
             f"the cache folder {self.home} cannot be written to ({error.strerror}). Set ZOO_HOME "
             "to a folder of yours, or pass --weights PATH."
         )
+
+
+def _check(records: Mapping[str, str]) -> str:
+    text = json.dumps(sorted(records.items()), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def _acquire(lock: Any, path: Path, seconds: float) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import hub
+from hub.cache import Cache
 from hub.download import download
 from hub.policy import Expected, Policy
 from tests.fake_server import (
@@ -379,6 +380,26 @@ def test_a_later_file_with_the_same_prefix_is_refused(
     with pytest.raises(hub.HashMismatch) as caught:
         hub.fetch(card, policy=FAST)
     assert recorded in str(caught.value) and str(lock_file) in str(caught.value)
+
+
+def test_every_flip_of_a_byte_of_the_records_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.record("tiny.test/w.pth", sha256(b"a"))
+    cache.record("https://a.org/w.pth", sha256(b"b"))
+    whole, records = cache.lock_file.read_bytes(), cache.records()
+    noticed = 0
+    for at in range(len(whole)):
+        for flip in (0x01, 0x20, 0x80, 0xFF):
+            cache.lock_file.write_bytes(whole[:at] + bytes([whole[at] ^ flip]) + whole[at + 1 :])
+            try:
+                assert cache.records() == records
+            except hub.CacheError as error:
+                assert str(cache.lock_file) in str(error)
+                noticed += 1
+    assert noticed > 3 * len(whole)
+    # One that a person wrote, or repaired, needs no check.
+    cache.lock_file.write_text(json.dumps({"version": 1, "sha256": records}))
+    assert cache.records() == records
 
 
 def test_a_file_put_by_hand_is_verified_and_used(home: Path, body: bytes) -> None:
