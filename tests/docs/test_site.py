@@ -1,6 +1,6 @@
 """The guide builds without a warning, and its pages ask no other machine for anything.
 
-pip install '.[docs]' && python -m pytest -m docs
+python -m pytest -m docs
 """
 
 from __future__ import annotations

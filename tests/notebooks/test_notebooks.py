@@ -1,9 +1,6 @@
 """The notebooks: short, whole, and stored with the outputs that their sources give.
 
-What the files hold is looked at in every run of the tests. Running them has the marker `notebooks`:
-
-    pip install -e '.[notebooks]'
-    python -m pytest -m notebooks
+Running them takes a minute or two; python -m pytest -m notebooks does only that.
 """
 
 from __future__ import annotations
