@@ -3,6 +3,8 @@
     python tests/benchmarks/recipe.py [--data demo] [--data DIR ...] [--seeds 3] [--epochs 4]
         [--peer-python PYTHON]
 
+(tests/benchmarks/sets.py makes folders for --data.)
+
 Both sides fine-tune resnet20 from the letters that come with zoo, on the same split of the same
 32-pixel squares, with the same random shifts (and mirror images, but for the demo's digits).
 PyTorch runs `fine_tune(EPOCHS)` as fastai publishes it: an epoch of the last layer (norms learn
@@ -111,12 +113,13 @@ def peer(path: Path, flip: float, seed: int, epochs: int) -> dict[str, float]:
         padded = torch.nn.functional.pad(
             squares.permute(0, 3, 1, 2).float(), (SHIFT,) * 4, mode="replicate"
         )
-        rows = []
-        for picture in padded:
-            top, left = (int(torch.randint(2 * SHIFT + 1, ())) for _ in range(2))
-            view = picture[:, top : top + SIDE, left : left + SIDE]
-            rows.append(view.flip(2) if torch.rand(()) < flip else view)
-        return ((torch.stack(rows) - mean) / std).contiguous(memory_format=torch.channels_last)
+        n, at = len(padded), torch.arange(SIDE)
+        top, left = (torch.randint(2 * SHIFT + 1, (n, 1)) + at for _ in range(2))
+        left = torch.where(torch.rand(n, 1) < flip, left.flip(1), left)
+        each = torch.arange(n)[:, None, None]
+        views = padded.permute(0, 2, 3, 1)[each, top[:, :, None], left[:, None, :]]
+        # The order of channels last is that of the views.
+        return (views.permute(0, 3, 1, 2) - mean) / std
 
     def accuracy() -> float:
         net.eval()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.nn import functional as F
 from tests.gradcheck import gradcheck
 
 
@@ -339,3 +340,18 @@ def test_backward_in_several_threads_at_once() -> None:
     for t in threads:
         t.join()
     assert len(results) == 4 and len(set(results)) == 1
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("product", [engine.matmul, lambda x, w: F.linear(x, w.T)])
+def test_gradients_of_products_have_the_memory_order_of_the_factor(product, turned):
+    # Else an optimizer has to bring each into the order of its parameter first.
+    rng = np.random.default_rng(0)
+    x, w = (engine.asarray(rng.standard_normal(s)) for s in ((5, 3), (3, 4)))
+    if turned:
+        w = engine.asarray(np.array(w).T.copy()).T
+    w.requires_grad = True
+    (product(x, w) * engine.arange(20, dtype=engine.float64).reshape((5, 4))).sum().backward()
+    assert w.grad.strides() == w.strides()
+    expected = np.array(x).T @ np.arange(20.0).reshape(5, 4)
+    np.testing.assert_allclose(np.array(w.grad), expected, rtol=1e-12)

@@ -91,6 +91,17 @@ Tensor multiply_matrices(const Tensor& a, const Tensor& b) {
 
 Tensor transposed(const Tensor& t) { return swapaxes(t, -1, -2); }
 
+// Whether the columns of a matrix are contiguous, not its rows.
+bool is_turned(const Tensor& t) {
+  return t.ndim() >= 2 && t.strides()[t.ndim() - 2] == 1 && t.strides()[t.ndim() - 1] > 1;
+}
+
+// A B, in rows or columns as asked: a gradient in the order of what it belongs to is added to that
+// without a copy.
+Tensor matmul_turned(const Tensor& a, const Tensor& b, bool turned) {
+  return turned ? transposed(matmul(transposed(b), transposed(a))) : matmul(a, b);
+}
+
 // All but the last axis as one.
 Tensor as_rows(const Tensor& t) {
   int64_t rows = 1;
@@ -134,10 +145,15 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     const Saved sa = b.requires_grad() ? Saved(a) : Saved();
     const Saved sb = a.requires_grad() ? Saved(b) : Saved();
     record("matmul", {a, b}, {out},
-           [sa, sb, shape_a = a.shape(), shape_b = b.shape()](Backward& bw) {
+           [sa, sb, shape_a = a.shape(), shape_b = b.shape(), turned_a = is_turned(a),
+            turned_b = is_turned(b)](Backward& bw) {
              const Tensor g = bw.grad(), a = conj(sa.get()), b = conj(sb.get());
-             if (bw.wants(0)) bw.set(0, unbroadcast(matmul(g, transposed(b)), shape_a));
-             if (bw.wants(1)) bw.set(1, unbroadcast(matmul(transposed(a), g), shape_b));
+             if (bw.wants(0)) {
+               bw.set(0, unbroadcast(matmul_turned(g, transposed(b), turned_a), shape_a));
+             }
+             if (bw.wants(1)) {
+               bw.set(1, unbroadcast(matmul_turned(transposed(a), g, turned_b), shape_b));
+             }
            });
   }
   return out;
@@ -173,11 +189,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (needs_grad(x, weight, bias)) {
     const Saved sx = weight.requires_grad() ? Saved(x) : Saved();
     const Saved sw = x.requires_grad() ? Saved(weight) : Saved();
-    record("linear", {x, weight, bias}, {out}, [sx, sw](Backward& bw) {
+    record("linear", {x, weight, bias}, {out}, [sx, sw, turned = is_turned(weight)](Backward& bw) {
       const Tensor g = bw.grad(), x = sx.get(), w = sw.get();
       if (bw.wants(0)) bw.set(0, matmul(g, w));
       const Tensor rows = as_rows(g);
-      if (bw.wants(1)) bw.set(1, matmul(transposed(rows), as_rows(x)));
+      if (bw.wants(1)) bw.set(1, matmul_turned(transposed(rows), as_rows(x), turned));
       if (bw.wants(2)) bw.set(2, sum(rows, Dims{0}, false));
     });
   }
