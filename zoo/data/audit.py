@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
+from zoo.data.collector import without_collector
 from zoo.data.errors import listed
 from zoo.data.facts import PictureFacts
 from zoo.data.image_folder import Folder, Picture
@@ -178,6 +179,7 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, (tuple, list)) else value
 
 
+@without_collector
 def audit(
     folder: Folder,
     train: Sequence[Picture],

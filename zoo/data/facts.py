@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hub.progress import progress_bar
+from zoo.data.collector import without_collector
 from zoo.data.decode import decode_with_facts, read_bytes
 from zoo.data.errors import UnreadableImage
 from zoo.data.facts_cache import FactsCache
@@ -65,14 +66,7 @@ def inspect(
     """
     threads = default_threads() if threads is None else threads
     cache = FactsCache(root)
-    facts: dict[str, PictureFacts] = {}
-    unread: list[Picture] = []
-    for picture in pictures:
-        known = cache.get(picture)
-        if known is None:
-            unread.append(picture)
-        else:
-            facts[picture.name] = PictureFacts(*known)
+    facts, unread = _remembered(cache, pictures)
     chunks = [unread[i : i + _CHUNK] for i in range(0, len(unread), _CHUNK)]
     bar = progress_bar(
         show=progress, total=len(unread), desc="Checking pictures", unit="", leave=False
@@ -90,7 +84,24 @@ def inspect(
         finally:
             done.close()
             cache.save()  # after an interrupt too: what was read need not be read again
-    return {picture.name: facts[picture.name] for picture in pictures}
+    # In the order of the pictures, where some came later.
+    return {picture.name: facts[picture.name] for picture in pictures} if unread else facts
+
+
+@without_collector
+def _remembered(
+    cache: FactsCache, pictures: Sequence[Picture]
+) -> tuple[dict[str, PictureFacts], list[Picture]]:
+    """What is known already, and the pictures that have to be read."""
+    facts: dict[str, PictureFacts] = {}
+    unread: list[Picture] = []
+    for picture in pictures:
+        known = cache.get(picture)
+        if known is None:
+            unread.append(picture)
+        else:
+            facts[picture.name] = PictureFacts(*known)
+    return facts, unread
 
 
 def _inspect_chunk(pictures: Sequence[Picture]) -> list[PictureFacts]:

@@ -21,6 +21,7 @@ import numpy as np
 
 import hub
 from hub.sealed import find_sealed, write_sealed
+from zoo.data.collector import without_collector
 from zoo.data.errors import UnreadableImage
 from zoo.data.folder_layout import Picture
 from zoo.data.likeness import HASH_BYTES
@@ -135,6 +136,7 @@ def _packed(values: list[bytes], width: int) -> Any:
     return np.frombuffer(b"".join(values), dtype=np.uint8).reshape(-1, width)
 
 
+@without_collector
 def _entries(arrays: Any, failures: dict[str, str]) -> dict[str, tuple[_Stamp, Entry]]:
     """The content of a file; ValueError or KeyError where it is damaged."""
     names = arrays["names"].tobytes().decode().split("\0")

@@ -9,6 +9,7 @@ import os
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -172,7 +173,7 @@ def _walk(
     visited.add(identity)
     try:
         with os.scandir(folder) as scanned:
-            entries = sorted(scanned, key=lambda entry: entry.name)
+            entries = sorted(scanned, key=attrgetter("name"))
     except PermissionError:
         skipped.append(Skipped(here, "permission denied"))
         return
@@ -193,7 +194,7 @@ def _walk(
 def _note_loose_files(folder: Path, root: Path, skipped: list[Skipped]) -> None:
     """Report what lies directly in a folder that should hold class folders only."""
     with os.scandir(folder) as scanned:
-        entries = sorted(scanned, key=lambda entry: entry.name)
+        entries = sorted(scanned, key=attrgetter("name"))
     for entry in entries:
         path = folder / entry.name
         if _is_dir(entry) and not is_hidden(entry.name):

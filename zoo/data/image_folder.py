@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zoo.data.collector import without_collector
 from zoo.data.decode import SUFFIXES, MinSide, decode, read_bytes
 from zoo.data.errors import (
     DataError,
@@ -87,6 +88,8 @@ class Folder:
 
     def counts(self, pictures: Sequence[Picture]) -> Counter[str]:
         """How many of the pictures have each label."""
+        if not self.several:
+            return Counter([picture.class_name for picture in pictures])
         return Counter(name for picture in pictures for name in self.labels_of(picture))
 
     @property
@@ -116,6 +119,7 @@ def labels_of(picture: Picture, several: bool) -> tuple[str, ...]:
     return tuple(filter(None, picture.class_name.split(SEPARATOR)))
 
 
+@without_collector
 def scan(root: str | os.PathLike[str]) -> Folder:
     """Find the classes and pictures under `root`.
 

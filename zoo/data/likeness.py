@@ -7,6 +7,7 @@ picture again or resizing it flips a few bits; two different photographs differ 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,11 +99,9 @@ def groups_of_near(hashes: list[bytes]) -> list[list[int]]:
     >>> groups_of_near([b"a" * 16, b"", b"", b"a" * 16])
     [[0, 3]]
     """
-    at: dict[bytes, list[int]] = {}
-    for position, value in enumerate(hashes):
-        if value:
-            at.setdefault(value, []).append(position)
-    distinct = list(at)
+    times = Counter(hashes)
+    del times[b""]
+    distinct = list(times)
     packed = np.frombuffer(b"".join(distinct), dtype=np.uint8).reshape(-1, HASH_BYTES)
     leader = list(range(len(distinct)))
 
@@ -116,8 +115,13 @@ def groups_of_near(hashes: list[bytes]) -> list[list[int]]:
     for a, b in near.tolist():
         a, b = lead(a), lead(b)
         leader[max(a, b)] = min(a, b)
+    repeated = [i for i, count in enumerate(times.values()) if count > 1]
+    members = sorted({*repeated, *near.ravel().tolist()})
+    at: dict[bytes, list[int]] = {distinct[i]: [] for i in members}
+    for position, value in enumerate(hashes):
+        if value in at:
+            at[value].append(position)
     groups: dict[int, list[int]] = {}
-    repeated = [i for i, value in enumerate(distinct) if len(at[value]) > 1]
-    for i in sorted({*repeated, *near.ravel().tolist()}):
+    for i in members:
         groups.setdefault(lead(i), []).extend(at[distinct[i]])
     return sorted(sorted(group) for group in groups.values())
