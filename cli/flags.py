@@ -6,6 +6,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
+from zoo.placement import DEVICES
 from zoo.train.config import FINE_TUNING, FROM_SCRATCH, TrainConfig
 
 
@@ -23,7 +24,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
             dest=setting.name,
             type=kind,
             choices=choices,
-            metavar=None if choices else {int: "N", float: "X"}[kind],
+            metavar=None if choices else {int: "N", float: "X", str: "NAME"}[kind],
             default=argparse.SUPPRESS,
             help=f"{setting.metadata['text']} (default: {_defaults(setting.name)})".replace(
                 "%", "%%"
@@ -86,6 +87,17 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     """`--threads`, for commands that do not train."""
     parser.add_argument(
         "--threads", type=positive, metavar="N", help="CPU threads (default: one for each CPU)"
+    )
+
+
+def add_computing(parser: argparse.ArgumentParser) -> None:
+    """`--threads` and `--device`, for commands that do not train."""
+    add_threads(parser)
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        metavar="NAME",
+        help=f"where to compute: {DEVICES} (default: cpu)",
     )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zoo import train as train
     from zoo.errors import ArchMismatch as ArchMismatch
     from zoo.errors import ClassCountMismatch as ClassCountMismatch
+    from zoo.errors import DeviceMissing as DeviceMissing
     from zoo.errors import ExportError as ExportError
     from zoo.errors import LoadError as LoadError
     from zoo.errors import NoPublishedWeights as NoPublishedWeights
@@ -46,6 +47,7 @@ _HOME = {
     "zoo.errors": [
         "ArchMismatch",
         "ClassCountMismatch",
+        "DeviceMissing",
         "ExportError",
         "LoadError",
         "NoPublishedWeights",

@@ -33,6 +33,16 @@ class UnknownModelError(LoadError):
         self.near = near
 
 
+class DeviceMissing(LoadError):
+    """This machine has no such device, or the name is none.
+
+    >>> zoo.load("resnet20", device="tpu")
+    Traceback (most recent call last):
+        ...
+    zoo.errors.DeviceMissing: ...
+    """
+
+
 class NoPublishedWeights(LoadError):
     """The architecture has no model card, so there are no weights to start from.
 

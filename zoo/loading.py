@@ -14,6 +14,7 @@ from zoo.errors import ArchMismatch, ClassCountMismatch, LoadError, WeightsDoNot
 from zoo.models.features import FeatureExtractor
 from zoo.models.image_model import expect_images
 from zoo.models.zoo_model import ZooModel
+from zoo.placement import chosen_device
 from zoo.registry import Arch, archs, get_arch
 from zoo.stored import Stored, damaged_facts, find, from_path, looks_like_path, own_cards
 
@@ -25,6 +26,7 @@ def load(
     weights: str | os.PathLike[str] | None = "default",
     num_classes: int | None = None,
     *,
+    device: str = "cpu",
     features_only: bool = False,
     stages: Sequence[int] | None = None,
     **options: Any,
@@ -40,6 +42,8 @@ def load(
         num_classes: outputs of a classifier; None for as many as the weights have. With another
             number than theirs the last layer is new and random, and the model's `notices` say so;
             0 leaves it off.
+        device: where it shall compute: "cpu", "cuda" (the first GPU), "cuda:1" and so on, or "auto"
+            for a GPU if there is one.
         features_only: return a zoo.models.features.FeatureExtractor, which gives the maps of an
             image classifier's stages in place of classes; the file may lack the layers behind.
         stages: numbers of the stages whose maps it gives, from 0 for the largest; None for all.
@@ -55,6 +59,7 @@ def load(
         UnknownModelError: no such name; near ones are suggested.
         UnknownOption: an option that the architecture does not have.
         NoPublishedWeights: "default", where the architecture has no card.
+        DeviceMissing: this machine has no such device; said before anything is loaded.
         WeightsNotFound: weights that are neither a card nor a file nor a run.
         ArchMismatch, WeightsDoNotFit: weights of another model; nothing is loaded.
         ClassCountMismatch: `name` is a run with another number of classes.
@@ -70,12 +75,15 @@ def load(
         options["num_classes"] = num_classes
     if stages is not None and not features_only:
         raise ValueError("load: stages are of features; pass features_only=True with them")
+    place = chosen_device(device)
     name = os.fspath(name)
     weights = os.fspath(weights) if weights is not None else "none"
     if features_only and (name in archs() or name in hub.load_cards()):
         with init.skip_random():  # to refuse before a download what would be refused behind it
             FeatureExtractor(expect_images(get_arch(name).build(**options)), stages)
     model = _load(name, weights, options, features_only)
+    if place != "cpu":
+        model.to(place)
     return FeatureExtractor(expect_images(model), stages) if features_only else model
 
 

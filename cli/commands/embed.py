@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from cli.flags import add_sources, add_threads
+from cli.flags import add_computing, add_sources
 
 _DESCRIPTION = """\
 Write what the model's last layer gets to see of each picture: OUT, an array of (pictures, width)
@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="OUT", default="features.npy", help="file to write (default features.npy)"
     )
-    add_threads(parser)
+    add_computing(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from zoo.train.embedding import write_features
     from zoo.train.measure import open_model
 
-    model = open_model(args.run, threads=args.threads)
+    model = open_model(args.run, threads=args.threads, device=args.device)
     paths = picture_paths(args.images, sys.stdin)
     done = write_features(model, paths, args.out, batch_size=args.batch_size, threads=args.threads)
     for failure in done.failures:

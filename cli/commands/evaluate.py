@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from cli.errors import UsageError
-from cli.flags import add_threads, add_tta, positive
+from cli.flags import add_computing, add_tta, positive
 from cli.text_runs import add_dtype
 
 _DESCRIPTION = """\
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     add_dtype(parser)
     add_tta(parser)
-    add_threads(parser)
+    add_computing(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -75,6 +75,7 @@ def _of_pictures(args: argparse.Namespace) -> Any:
         args.data,
         batch_size=args.batch_size or 16,
         threads=args.threads,
+        device=args.device,
         strict=args.strict,
         tta=args.tta,
         show_progress=not args.json,
@@ -86,7 +87,9 @@ def _of_text(args: argparse.Namespace) -> Any:
     from zoo.text.perplexity import measure_text
 
     return measure_text(
-        open_text_model(args.run, threads=args.threads, dtype=args.dtype or "float32"),
+        open_text_model(
+            args.run, threads=args.threads, dtype=args.dtype or "float32", device=args.device
+        ),
         args.data,
         run=args.run,
         context=args.context or 0,

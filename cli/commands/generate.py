@@ -9,7 +9,7 @@ from dataclasses import Field, fields
 from typing import Any
 
 from cli.errors import UsageError
-from cli.flags import add_threads, positive
+from cli.flags import add_computing, positive
 from cli.text_runs import add_dtype
 from zoo.text.settings import GenerateConfig
 
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "gpt2: the same distribution, faster where memory is the limit",
     )
     add_dtype(parser)
-    add_threads(parser)
+    add_computing(parser)
 
 
 def _settings() -> list[Field[Any]]:
@@ -74,9 +74,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--stream shows one text as it is made; leave out --n and --json")
     from zoo.text.open import open_text_model
 
-    model = open_text_model(args.run, threads=args.threads, dtype=args.dtype or "float32")
+    dtype = args.dtype or "float32"
+    model = open_text_model(args.run, threads=args.threads, dtype=dtype, device=args.device)
     if args.draft is not None:
-        settings["draft"] = open_text_model(args.draft)
+        settings["draft"] = open_text_model(args.draft, device=args.device)
     if args.prompt is None:
         return _converse(model, args, settings)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from cli.flags import add_sources, add_threads, add_tta, positive
+from cli.flags import add_computing, add_sources, add_tta, positive
 
 if TYPE_CHECKING:
     from zoo.train.predictions import Prediction
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--csv", action="store_true", help="print a table instead: path,class,probability,...,error"
     )
     add_tta(parser)
-    add_threads(parser)
+    add_computing(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from zoo.train.measure import open_model
     from zoo.train.predictions import predict
 
-    model = open_model(args.run, threads=args.threads)
+    model = open_model(args.run, threads=args.threads, device=args.device)
     paths = picture_paths(args.images, sys.stdin)
     predictions = predict(
         model,

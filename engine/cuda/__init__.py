@@ -74,6 +74,17 @@ def get_device_capability(device: Device | str | int = 0) -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def mem_get_info(device: Device | str | int = 0) -> tuple[int, int]:
+    """(free, total) memory of a GPU in bytes, as its driver sees it: what this and other programs
+    hold is not free.
+
+    >>> mem_get_info()  # doctest: +SKIP
+    (149000000000, 150754820096)
+    """
+    info = _C._device_info(_index(device))
+    return info["free_bytes"], info["total_bytes"]
+
+
 def memory_stats(device: Device | str | int = 0) -> dict[str, int]:
     """What the allocator of a GPU holds, in bytes: in use, reserved, the peaks of both; how many
     requests there were, and how many it served without asking the driver.

@@ -84,7 +84,7 @@ class _Recurrent(Module):
             x = engine.swapaxes(x, 0, 1)
         shape = (self.num_layers * (2 if self.bidirectional else 1), x.shape[1], self.hidden_size)
         if states is None:
-            states = [engine.zeros(shape, dtype=x.dtype)] * count
+            states = [engine.zeros(shape, dtype=x.dtype, device=x.device)] * count
         elif single:
             states = [engine.expand_dims(h, axis=1) for h in states]
         y, last = self._sequence(x, states)

@@ -108,6 +108,8 @@ def adoptable(own: Mapping[str, Tensor], values: Mapping[str, Any]) -> set[str]:
     """
     spans: list[tuple[int, int, str]] = []
     for key, value in values.items():
+        if any(t.device.type != "cpu" for t in (own[key], value) if isinstance(t, Tensor)):
+            continue
         array = value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
         fits = engine.asarray(array).dtype == own[key].dtype
         if fits and array.flags.c_contiguous and array.flags.writeable:

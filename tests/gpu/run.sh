@@ -100,7 +100,8 @@ if step "build" 200 bash -euo pipefail -c build; then
     --ignore tests/gpu/device/test_models.py || true
   step "models beside the CPU" 30 "$python" -m pytest -q -m cuda tests/gpu/device/test_models.py ||
     true
-  step "short training" 40 "$python" -m tests.gpu.finetune || true
+  step "short training" 40 "$python" -m cli.main finetune resnet20 --data demo --device cuda \
+    --out "$logs/run" --no-report || true
   step "times" 90 "$python" -m tests.gpu.bench --quick || true
 fi
 

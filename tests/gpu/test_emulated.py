@@ -58,6 +58,10 @@ def test_a_part_of_the_op_specs_passes() -> None:
     assert run_device_tests(f"{DEVICE}/test_specs.py", "-k", f"({names}) and not layout") >= 40
 
 
+def test_commands_predict_and_write_on_the_device() -> None:
+    assert run_device_tests(f"{DEVICE}/test_commands.py", "-k", "text or heat or auto") == 3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["0", "reverse", "3"])
 def test_all_op_specs_pass_in_any_order_of_threads(order: str) -> None:

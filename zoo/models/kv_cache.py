@@ -57,7 +57,7 @@ class KVCache:
 
     def reorder(self, rows: Sequence[int]) -> None:
         """Sequence i goes on from what was sequence rows[i]; for beam search."""
-        index = engine.asarray(list(rows))
+        index = engine.asarray(list(rows), device=self.keys[0].device)
         for kept in (*self.keys, *self.values):
             head = kept[:, :, : self.used]
             head.copy_(engine.take(head, index, axis=0))

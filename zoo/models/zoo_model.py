@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from engine import Device
 from engine.nn import Module
+from zoo.placement import device_of
 
 if TYPE_CHECKING:
     from hub import Card
@@ -35,6 +37,11 @@ class ZooModel(Module):
     card: Card | None
     source: dict[str, Any]
     notices: tuple[str, ...]
+
+    @property
+    def device(self) -> Device:
+        """Where its parameters are."""
+        return device_of(self)
 
     def adapt(
         self, state: dict[str, Any], wanted: Mapping[str, Any], label: str

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import engine
 from engine.nn import functional as F
 from zoo.data import to_tensor
+from zoo.placement import device_of, host_array
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
@@ -37,12 +38,12 @@ def grad_cam(
     (16, 7, 7)
     """
     maps, logits = _maps_and_logits(model, images)
-    chosen = F.one_hot(engine.from_numpy(classes), num_classes=logits.shape[1])
+    chosen = F.one_hot(engine.asarray(classes, device=logits.device), num_classes=logits.shape[1])
     score = (logits * chosen.astype(logits.dtype)).sum()  # pictures do not mix, so neither do these
     (gradient,) = engine.autograd.grad(score, [maps])
     assert gradient is not None  # the logits are computed from the maps
     weights = gradient.mean(axis=(2, 3), keepdims=True)  # (N, C, 1, 1)
-    found = np.maximum((maps.detach() * weights).sum(axis=1).numpy(), 0)  # (N, h, w)
+    found = np.maximum(host_array((maps.detach() * weights).sum(axis=1)), 0)  # (N, h, w)
     largest = found.max(axis=(1, 2), keepdims=True)
     return (found / np.where(largest > 0, largest, 1)).astype(np.float32)
 
@@ -67,7 +68,8 @@ def heat_maps(
 def _maps_and_logits(model: ImageModel, images: NDArray[np.uint8]) -> tuple[Any, Any]:
     """The last feature maps, as the start of a graph, and the logits computed from them."""
     preprocessing = model.preprocessing
-    x = F.normalize_images(to_tensor(images), preprocessing.mean, preprocessing.std)
+    pixels = to_tensor(images).to(device_of(model))
+    x = F.normalize_images(pixels, preprocessing.mean, preprocessing.std)
     with engine.no_grad():
         maps = model.forward_features(x)
     maps = maps.detach()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import engine
 from zoo.models.text_model import ContextTooLong
+from zoo.placement import beside, host_array
 from zoo.text.errors import GenerateError
 from zoo.text.sampling import Draws, Processor, choose
 from zoo.text.settings import DEFAULT_TOKENS, GenerateConfig
@@ -145,8 +146,9 @@ class Reader:
             fresh = row[from_row:]
             line[len(line) - len(fresh) :] = fresh
         with engine.no_grad():
-            hidden = self.model.hidden(engine.asarray(ids), pads, self.cache)  # (B, T, C)
-            return self.model.logits(hidden[:, -1]).numpy()
+            (tokens,) = beside(self.model, ids)
+            hidden = self.model.hidden(tokens, pads, self.cache)  # (B, T, C)
+            return host_array(self.model.logits(hidden[:, -1]))
 
 
 def stream(

@@ -15,12 +15,15 @@ from zoo.text.errors import GenerateError
 DTYPES = ("float32", "bfloat16", "int8", "int4")
 
 
-def open_text_model(run: str, *, threads: int | None = None, dtype: str = "float32") -> TextModel:
+def open_text_model(
+    run: str, *, threads: int | None = None, dtype: str = "float32", device: str = "cpu"
+) -> TextModel:
     """The language model of a run (its folder or weights file), or of a name with its published
     weights.
 
     Args:
         dtype: one of DTYPES: what the matrices are kept in; fewer bits are faster and less exact.
+        device: where it computes, see zoo.load.
 
     Raises:
         zoo.LoadError, hub.HubError: there is none, it does something else, or it cannot be read.
@@ -30,7 +33,7 @@ def open_text_model(run: str, *, threads: int | None = None, dtype: str = "float
     """
     if threads is not None:
         engine.set_num_threads(threads)
-    model = expect_text(zoo.load(run))
+    model = expect_text(zoo.load(run, device=device))
     if dtype != "float32":
         try:
             model.quantize(dtype)

@@ -13,6 +13,7 @@ import numpy as np
 import engine
 from hub.progress import progress_bar
 from zoo.models.gpt import IGNORED
+from zoo.placement import beside
 from zoo.text.blocks import Tokens, whole, windows
 from zoo.text.corpus import load_corpus
 from zoo.text.errors import GenerateError
@@ -95,7 +96,7 @@ def text_loss(
                 loss = 0.0
                 if scored:
                     with engine.no_grad():
-                        loss = model.loss(engine.asarray(ids), engine.asarray(targets)).item()
+                        loss = model.loss(*beside(model, ids, targets)).item()
                 losses.append(loss)
                 counts.append(scored)
             on_batch(scored)

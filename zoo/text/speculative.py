@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
+from zoo.placement import beside, host_array
 from zoo.text.errors import GenerateError
 from zoo.text.sampling import Draws, Processor, adjusted, draw_from, probabilities
 from zoo.text.settings import GenerateConfig
@@ -132,8 +133,9 @@ class _Rewinding:
             same += 1
         self.cache.used = same
         with engine.no_grad():
-            hidden = self.model.hidden(engine.asarray([row[same:]]), None, self.cache)
-            logits = self.model.logits(hidden[0, -count:]).numpy()  # (count, V)
+            (tokens,) = beside(self.model, [row[same:]])
+            hidden = self.model.hidden(tokens, None, self.cache)
+            logits = host_array(self.model.logits(hidden[0, -count:]))  # (count, V)
         self._read = list(row)
         size = self.model.tokenizer.size
         return [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 import engine
+from zoo.placement import host_array
 
 if TYPE_CHECKING:
     from engine.nn import Module
@@ -74,7 +75,7 @@ class WeightAverage:
         self.count = count
 
     def _floats(self) -> dict[str, NDArray[Any]]:
-        state = {name: t.detach().numpy() for name, t in self.model.state_dict().items()}
+        state = {name: host_array(t) for name, t in self.model.state_dict().items()}
         return {name: array for name, array in state.items() if array.dtype.kind == "f"}
 
 
@@ -84,7 +85,7 @@ def full_state(model: Module) -> dict[str, NDArray[Any]]:
     >>> sorted(full_state(engine.nn.Linear(2, 1)))
     ['bias', 'weight']
     """
-    return {name: t.detach().numpy().copy() for name, t in model.state_dict().items()}
+    return {name: host_array(t).copy() for name, t in model.state_dict().items()}
 
 
 def _moving(model: Module) -> set[str]:

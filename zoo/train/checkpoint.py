@@ -22,6 +22,7 @@ import numpy as np
 
 import engine
 import hub
+from zoo.placement import host_array
 from zoo.train.errors import CannotSave, ForeignCheckpoint, quoted
 from zoo.train.loop_config import LoopConfig
 
@@ -185,9 +186,10 @@ class Checkpoints:
 
 
 def as_arrays(tensors: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Engine tensors as the arrays they share memory with, numbers as arrays of no dimension."""
+    """Engine tensors as arrays, over the same memory where that is the CPU's; numbers as arrays of
+    no dimension."""
     return {
-        name: value.detach().numpy() if isinstance(value, engine.Tensor) else np.asarray(value)
+        name: host_array(value) if isinstance(value, engine.Tensor) else np.asarray(value)
         for name, value in tensors.items()
     }
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 import engine
+from engine import Device
 from engine.nn import functional as F
 from zoo.data import ImageSet, sample_rng
 from zoo.data.loader import DEFAULT_CACHE_BYTES, PictureCache, view_of
 from zoo.data.threads import default_threads
+from zoo.placement import device_of, wait_for
 from zoo.train.config import TrainConfig
 from zoo.train.inference import forward
 from zoo.train.parts import augmentation, freeze_for_epoch, head_epochs, set_training_mode
@@ -32,6 +34,7 @@ _MOST = 16  # of the larger one
 FEATURE_BATCH = 16  # pictures at once where the last layer alone is trained
 _SECONDS = 1.5  # that the larger one may take, where it has a choice
 _DECODED = 12  # pictures that are decoded to see how long it takes
+CPU = Device("cpu")
 _SHARE = 0.85  # of the free memory that a run may plan to take
 
 
@@ -122,7 +125,7 @@ def estimate(model: ImageModel, train: ImageSet, config: TrainConfig) -> Estimat
         picture_bytes=picture_bytes,
         step_bytes=max(first - image_bytes * _SMALL, 0.0),
         image_bytes=image_bytes,
-        resident_bytes=resident_bytes(),
+        resident_bytes=resident_bytes(device_of(model)),
         fixed_bytes=kept * parameters,
     )
 
@@ -156,9 +159,12 @@ def fitting(
     return batch_size, accumulation
 
 
-def free_bytes() -> float:
-    """Memory that this process may still take, in bytes: what the machine has free, or what its
-    control group (a container, a batch job) leaves; infinity where neither can be known."""
+def free_bytes(device: Device = CPU) -> float:
+    """Memory that this process may still take, in bytes: what the machine or the GPU has free, or
+    what its control group (a container, a batch job) leaves; infinity where that cannot be known.
+    """
+    if device != CPU:
+        return float(engine.cuda.mem_get_info(device)[0])
     free = float("inf")
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
@@ -172,8 +178,11 @@ def free_bytes() -> float:
     return free if limit is None or used is None else min(free, max(limit - used, 0.0))
 
 
-def resident_bytes() -> float:
-    """Memory that this process holds now, in bytes; 0 where that cannot be known."""
+def resident_bytes(device: Device = CPU) -> float:
+    """Memory that this process holds now on the machine or the GPU, in bytes; 0 where that cannot
+    be known."""
+    if device != CPU:
+        return float(engine.memory_stats(device)["reserved_bytes"])
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return float(int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
@@ -217,20 +226,21 @@ def _measured(
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (count, side, side, 3), dtype=np.uint8)
     labels = np.arange(count, dtype=np.int64) % len(model.classes)
-    before = engine.memory_stats()["allocated_bytes"]
-    engine.reset_peak_memory_stats()
+    before = engine.memory_stats(device_of(model))["allocated_bytes"]
+    engine.reset_peak_memory_stats(device_of(model))
     started = time.perf_counter()
     if trains_all:
         freeze_for_epoch(model, config, config.epochs - 1)
         set_training_mode(model, config)
         logits = forward(model, images, model.preprocessing)
-        F.cross_entropy(logits, engine.from_numpy(labels)).backward()
+        F.cross_entropy(logits, engine.asarray(labels, device=logits.device)).backward()
     else:
         model.eval()
         with engine.no_grad():
             forward(model, images, model.preprocessing)
+    wait_for(device_of(model))
     seconds = time.perf_counter() - started
-    taken = engine.memory_stats()["peak_allocated_bytes"] - before
+    taken = engine.memory_stats(device_of(model))["peak_allocated_bytes"] - before
     for parameter in model.parameters():
         parameter.grad = None
     return seconds, float(taken)

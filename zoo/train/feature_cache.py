@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hub
+from zoo.placement import host_array
 
 _MOST_SEGMENTS = 16  # of one key before they are joined
 _KINDS = list(map(np.dtype, ("uint8", "int64", "int64", "float32")))  # of a segment's columns
@@ -188,7 +189,7 @@ def backbone_key(model: Any, facts: Sequence[Any]) -> str:
     seen = hashlib.sha256(repr((model.arch, *facts)).encode())
     for name, tensor in sorted(model.state_dict().items()):
         if not name.startswith(head):
-            array = np.ascontiguousarray(tensor.detach().numpy())
+            array = np.ascontiguousarray(host_array(tensor))
             seen.update(f"{name} {array.dtype} {array.shape}".encode())
             seen.update(array.data)
     return seen.hexdigest()[:32]

@@ -18,6 +18,7 @@ from zoo.data.errors import DataError
 from zoo.data.loader import view_of
 from zoo.data.threads import default_threads, ordered_map
 from zoo.data.transforms import Transform, philox
+from zoo.placement import device_of, host_array
 from zoo.train.distributed import ALONE, Ranks
 from zoo.train.feature_cache import FeatureCache, backbone_key
 from zoo.train.inference import forward
@@ -139,7 +140,9 @@ class ViewFeatures:
         from PIL import __version__ as pillow
 
         facts: list[Any] = [self.model.preprocessing.to_dict(), zoo.__version__, pillow]
-        facts += [engine.cpu_isa(), _BATCH]
+        # Another kind of processor rounds in another way.
+        device = device_of(self.model).type
+        facts += [engine.cpu_isa() if device == "cpu" else device, _BATCH]
         if not isinstance(self.transform, Preprocessing):
             facts += [self.transform, self.seed]
         return backbone_key(self.model, facts)
@@ -168,4 +171,4 @@ class ViewFeatures:
         with head.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0])):
             with engine.no_grad():
                 forward(self.model, full, self.model.preprocessing)
-        return seen[0].numpy()[:count].copy()
+        return host_array(seen[0])[:count].copy()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import engine
 from engine.nn import functional as F
 from zoo.data import Loader, to_tensor
+from zoo.placement import device_of, host_array
 from zoo.train.distributed import ALONE, Ranks
 from zoo.train.label_metrics import LabelTally
 from zoo.train.metrics import Tally
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 def forward(model: ImageModel, images: NDArray[np.uint8], preprocessing: Preprocessing) -> Any:
     """Logits (N, classes) of a batch (N, H, W, 3) uint8; differentiable in training mode."""
-    x = F.normalize_images(to_tensor(images), preprocessing.mean, preprocessing.std)
+    pixels = to_tensor(images).to(device_of(model))
+    x = F.normalize_images(pixels, preprocessing.mean, preprocessing.std)
     return model(x)  # (N, 3, H, W) float32 -> (N, classes)
 
 
@@ -74,10 +76,11 @@ def scores(
     """Logits (N, classes) of pictures (N, H, W, 3) uint8. Of several views of each,
     (N, views, H, W, 3), the logits of the mean of their probabilities."""
     if images.ndim == 4:
-        return forward(model, images, preprocessing).numpy().astype(np.float64)
+        return host_array(forward(model, images, preprocessing)).astype(np.float64)
     count, views = images.shape[:2]
     flat = images.reshape(count * views, *images.shape[2:])
-    each = as_probabilities(model, forward(model, flat, preprocessing).numpy().astype(np.float64))
+    logits = host_array(forward(model, flat, preprocessing))
+    each = as_probabilities(model, logits.astype(np.float64))
     mean = each.reshape(count, views, -1).mean(axis=1)
     with np.errstate(divide="ignore"):  # a probability of 0 is a score of minus infinity
         return np.log(mean) - (0.0 if model.thresholds is None else np.log1p(-mean))

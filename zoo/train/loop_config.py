@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
+from zoo.placement import DEVICES
 from zoo.train.errors import ConfigError, SettingsConflict
 
 _Config = TypeVar("_Config", bound="LoopConfig")
@@ -99,7 +100,7 @@ class LoopConfig:
     rank_timeout: float = setting(
         300.0, "seconds that ranks wait for each other before the run ends", least=1, free=True
     )
-    device: str = setting("cpu", "where to compute", choices=("cpu",), free=True)
+    device: str = setting("cpu", f"where to compute: {DEVICES}", free=True)
 
     def __post_init__(self) -> None:
         for own in fields(self):

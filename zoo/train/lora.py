@@ -20,6 +20,7 @@ from engine import Tensor, nn
 from engine.nn import functional as F
 from hub.strict_json import strict_json
 from zoo.models.gpt import Conv1D
+from zoo.placement import host_array
 from zoo.train.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,11 +63,11 @@ class LoRAConv1D(Conv1D):
         self.weight = base.weight
         self.bias = base.bias
         self.config = config
-        dtype = base.weight.dtype
+        like: dict[str, Any] = {"dtype": base.weight.dtype, "device": base.weight.device}
         bound = 1 / math.sqrt(base.in_features)
-        self.lora_A = nn.Parameter(engine.empty((config.rank, base.in_features), dtype=dtype))
+        self.lora_A = nn.Parameter(engine.empty((config.rank, base.in_features), **like))
         nn.init.uniform_(self.lora_A, -bound, bound)
-        self.lora_B = nn.Parameter(engine.zeros((base.out_features, config.rank), dtype=dtype))
+        self.lora_B = nn.Parameter(engine.zeros((base.out_features, config.rank), **like))
 
     def forward(self, x: Tensor) -> Tensor:
         thin = F.linear(F.dropout(x, self.config.dropout, self.training), self.lora_A)
@@ -135,7 +136,7 @@ def save_adapter(folder: Path, model: Module, base: str) -> None:
     arrays = {}
     for name, layer in layers.items():
         for part in ("lora_A", "lora_B"):
-            arrays[f"{_PEFT}{name}.{part}.weight"] = getattr(layer, part).detach().numpy()
+            arrays[f"{_PEFT}{name}.{part}.weight"] = host_array(getattr(layer, part))
     hub.write_safetensors(folder / WEIGHTS, arrays, {"format": "pt"})
     facts = {
         "peft_type": "LORA",

@@ -124,7 +124,7 @@ class LabelsMeasured:
         return lines
 
 
-def open_model(run: str, *, threads: int | None = None) -> ImageModel:
+def open_model(run: str, *, threads: int | None = None, device: str = "cpu") -> ImageModel:
     """The model of a run (its folder or weights file), or a model by name with its published
     weights.
 
@@ -138,7 +138,7 @@ def open_model(run: str, *, threads: int | None = None) -> ImageModel:
     if threads is not None:
         engine.set_num_threads(threads)
     try:
-        return expect_images(zoo.load(run))
+        return expect_images(zoo.load(run, device=device))
     except zoo.UnknownModelError as error:
         raise NotARun(
             f"{run}: no such run. Expected the folder that `zoo finetune` wrote to, the "
@@ -152,6 +152,7 @@ def measure(
     *,
     batch_size: int = 16,
     threads: int | None = None,
+    device: str = "cpu",
     strict: bool = False,
     tta: str = "none",
     show_progress: bool = False,
@@ -160,7 +161,8 @@ def measure(
     one, else all of it. Labels are matched to the classes of the run by name: some may be missing,
     others may be there that the run does not know, and their order does not matter. `tta` says
     which views of a picture are averaged: "none", "flip" or "ten"; see `zoo.train.tta`. A model
-    that gives pictures several labels is measured with its own thresholds.
+    that gives pictures several labels is measured with its own thresholds. `device` is where to
+    compute, see zoo.load.
 
     Raises:
         TrainError, zoo.data.DataError, hub.HubError: each says what to do.
@@ -168,7 +170,7 @@ def measure(
     >>> measure("run1", "pictures").accuracy       # doctest: +SKIP
     0.97
     """
-    model = open_model(run, threads=threads)
+    model = open_model(run, threads=threads, device=device)
     images, audit, unknown = _labelled(data, model, strict, threads, show_progress)
     loader = Loader(images, views_for(model.preprocessing, tta), batch_size, threads=threads)
     bar = progress_bar(

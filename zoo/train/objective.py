@@ -76,8 +76,8 @@ class OneClass(Objective):
     def loss(self, logits: Tensor, labels: NDArray[Any], reduction: str) -> Tensor:
         return F.cross_entropy(
             logits,
-            engine.from_numpy(labels),
-            weight=self._weights,
+            engine.asarray(labels, device=logits.device),
+            weight=_beside(logits, self._weights),
             reduction=reduction,
             label_smoothing=self._smoothing,
         )
@@ -125,9 +125,9 @@ class SeveralLabels(Objective):
         targets = labels * (1 - self._smoothing) + self._smoothing / self._labels
         losses = F.binary_cross_entropy_with_logits(
             logits,
-            engine.from_numpy(targets.astype(np.float32)),
+            engine.asarray(targets.astype(np.float32), device=logits.device),
             reduction="none",
-            pos_weight=self._positive,
+            pos_weight=_beside(logits, self._positive),
         )
         each = losses.mean(axis=1)
         return each.sum() if reduction == "sum" else each
@@ -168,3 +168,7 @@ def objective_for(images: ImageSet, config: TrainConfig) -> Objective:
     'OneClass'
     """
     return (SeveralLabels if images.several else OneClass)(images, config)
+
+
+def _beside(logits: Tensor, weights: Tensor | None) -> Tensor | None:
+    return None if weights is None else weights.to(logits.device)

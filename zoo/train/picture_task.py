@@ -18,6 +18,7 @@ from hub.progress import progress_bar
 from zoo.data import ImageSet, Loader
 from zoo.data.loader import epoch_batches
 from zoo.data.mixing import Mixing, draw_mixing, mix_features, mix_images
+from zoo.placement import beside, host_array
 from zoo.train.config import TrainConfig
 from zoo.train.distributed import ALONE, Ranks
 from zoo.train.errors import ConfigError
@@ -170,14 +171,14 @@ class PictureTask(Task):
         """What is descended has smoothed, mixed and weighted targets; what is reported has not, so
         that training and validation can be compared."""
         tally = self.objective.tally()
-        share = engine.asarray(np.float32(1 / weight))
+        (share,) = beside(self.model, np.float32(1 / weight))
         for number, batch in enumerate(group, 1):
             if not len(batch.labels) and not self.synced_norms:
                 continue  # nobody waits for this rank within the model
             logits = self._logits(batch.inputs)
             loss = self._loss(logits, batch)
             if len(batch.labels):
-                tally.add(logits.detach().numpy(), _main_labels(batch))
+                tally.add(host_array(logits), _main_labels(batch))
             finite = math.isfinite(loss.item())
             if self.synced_norms:  # which ranks go through together, backward as well
                 finite = not self.ranks.any(not finite)
@@ -348,7 +349,7 @@ class PictureTask(Task):
 
     def _logits(self, inputs: NDArray[Any]) -> Tensor:
         if inputs.ndim == 2:
-            return self.model.get_classifier()(engine.from_numpy(inputs))
+            return self.model.get_classifier()(*beside(self.model, inputs))
         return forward(self.model, inputs, self.model.preprocessing)
 
     def _loss(self, logits: Tensor, batch: Samples) -> Tensor:
@@ -357,7 +358,7 @@ class PictureTask(Task):
         loss = self.objective.loss
         if batch.others is None or batch.share is None:
             return loss(logits, batch.labels, "sum")
-        own, other = engine.from_numpy(batch.share), engine.from_numpy(1 - batch.share)
+        own, other = beside(self.model, batch.share, 1 - batch.share)
         mixed = own * loss(logits, batch.labels, "none") + other * loss(
             logits, batch.others, "none"
         )
@@ -375,7 +376,7 @@ class PictureTask(Task):
                 indices = own[number] if number < len(own) else None
                 if indices is not None:
                     logits = self._logits(self.plain.rows(self.val, indices, view=0))
-                    tally.add(logits.numpy(), self.val.labels[indices])
+                    tally.add(host_array(logits), self.val.labels[indices])
                 on_batch(0 if indices is None else len(indices))
         tally.join(self.ranks)
         return tally

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from engine import Device
 from zoo.data import Audit, PreparedFolder
+from zoo.placement import device_of
 from zoo.train.config import TrainConfig
 from zoo.train.estimate import (
     FEATURE_BATCH,
@@ -88,6 +90,7 @@ def make_plan(network: ImageModel, prepared: PreparedFolder, config: TrainConfig
             found,
             config,
             train + val,
+            device_of(network),
             least=2,
             too_large="Even batches of two may not fit into the {free} of memory that are free. "
             "Take a smaller model, or smaller pictures with --size.",
@@ -105,7 +108,14 @@ def make_plan(network: ImageModel, prepared: PreparedFolder, config: TrainConfig
 
 
 def to_fit(
-    found: Memory, config: _Config, items: int, *, least: int, too_large: str, cost: str
+    found: Memory,
+    config: _Config,
+    items: int,
+    device: Device,
+    *,
+    least: int,
+    too_large: str,
+    cost: str,
 ) -> tuple[_Config, list[str]]:
     """The configuration with batches that fit into the memory that is free, and what to say of it.
 
@@ -113,11 +123,12 @@ def to_fit(
         found: what was measured.
         config: how to train.
         items: pictures or tokens.
+        device: whose memory it is.
         least: the smallest batch.
         too_large: what to say where even that does not fit, with {free} in it.
         cost: what smaller batches change.
     """
-    free = free_bytes()
+    free = free_bytes(device)
     room = fitting(found, config, items, free, least)
     if room is None:
         return config, [too_large.format(free=f"{free / 2**30:.1f} GiB")]

@@ -19,6 +19,7 @@ import engine
 from zoo.data import UnreadableImage
 from zoo.data.sources import Source, many_sources, name_of, open_source
 from zoo.data.threads import default_threads, ordered_map
+from zoo.placement import host_array
 from zoo.train.inference import as_probabilities, forward, scores
 from zoo.train.tta import views_for
 
@@ -235,4 +236,4 @@ def _features(model: ImageModel, images: NDArray[np.uint8]) -> NDArray[np.float3
     head = model.get_classifier()
     with head.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0])):
         forward(model, images, model.preprocessing)
-    return seen[0].numpy().astype(np.float32)  # (N, D)
+    return host_array(seen[0]).astype(np.float32)  # (N, D)

@@ -169,13 +169,13 @@ def settle(
     folder = OutFolder.choose(out, model, data)
     if config.threads:
         engine.set_num_threads(config.threads)
-    network = _load(model, weights, expected_classes, config.seed)
+    network = _load(model, weights, expected_classes, config)
     prepared = ranks.first(lambda: _prepare(data, config, strict, show_progress))
     ranks.agree("the pictures", prepared.audit.fingerprint)
     say("\n".join(prepared.audit.lines()))
     classes = prepared.train.classes
     if len(classes) != expected_classes:  # none of a class's pictures could be read
-        network = _load(model, weights, len(classes), config.seed)
+        network = _load(model, weights, len(classes), config)
     network.classes = classes
     network.thresholds = _thresholds(prepared)
     network.preprocessing = _sized(network.preprocessing, config.size)
@@ -238,7 +238,7 @@ def resume(
     if config.threads:
         engine.set_num_threads(config.threads)
     with checkpoint.understood():
-        network = expect_images(zoo.load(origin["model"], None, len(origin["classes"])))
+        network = _load(origin["model"], None, len(origin["classes"]), config)
         network.classes = tuple(origin["classes"])
         network.preprocessing = Preprocessing.from_dict(origin["preprocessing"])
     where = origin["data_path"] if data is None else os.fspath(data)
@@ -254,10 +254,10 @@ def resume(
     return _finish(trainer, prepared, report)
 
 
-def _load(model: str, weights: PathLike, classes: int, seed: int) -> ImageModel:
-    """The network with a last layer for `classes` classes."""
-    engine.manual_seed(seed)  # of the values that no weights set
-    return expect_images(zoo.load(model, weights, classes))
+def _load(model: str, weights: PathLike | None, classes: int, config: TrainConfig) -> ImageModel:
+    """The network with a last layer for `classes` classes, where it is to be trained."""
+    engine.manual_seed(config.seed)  # of the values that no weights set
+    return expect_images(zoo.load(model, weights, classes, device=config.device))
 
 
 def _thresholds(prepared: PreparedFolder) -> tuple[float, ...] | None:

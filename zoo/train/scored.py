@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import engine
+from zoo.placement import host_array
 from zoo.report.measures import Answers
 from zoo.train.inference import forward, softmax
 
@@ -35,7 +36,7 @@ def answer(
     try:
         with engine.no_grad():
             for batch in batches:
-                logits = forward(model, batch.images, model.preprocessing).numpy()
+                logits = host_array(forward(model, batch.images, model.preprocessing))
                 with np.errstate(invalid="ignore"):
                     probabilities = softmax(logits.astype(np.float64))  # (N, classes)
                 # Logits that are not finite say nothing, so the model is sure of nothing.

@@ -12,6 +12,7 @@ import numpy as np
 import engine
 from engine import nn
 from engine.optim import AdamW
+from zoo.placement import beside, device_of, wait_for
 from zoo.train.estimate import resident_bytes, undone
 from zoo.train.samples import SAMPLE_TOKENS
 from zoo.train.text_config import TextConfig
@@ -100,16 +101,17 @@ def estimate_text(model: TextModel, tokens: int, config: TextConfig) -> TextEsti
         block=block,
         step_bytes=max(first - token_bytes * half, 0.0),
         token_bytes=token_bytes,
-        resident_bytes=resident_bytes(),
+        resident_bytes=resident_bytes(device_of(model)),
         fixed_bytes=fixed,
     )
 
 
 def _measured(model: TextModel, rows: int, length: int, *, trained: bool) -> tuple[float, float]:
     """(seconds, bytes) of one step on blocks of random tokens."""
-    ids = engine.asarray(np.random.default_rng(0).integers(0, model.vocab, (rows, length)))
-    before = engine.memory_stats()["allocated_bytes"]
-    engine.reset_peak_memory_stats()
+    drawn = np.random.default_rng(0).integers(0, model.vocab, (rows, length))
+    (ids,) = beside(model, drawn)
+    before = engine.memory_stats(device_of(model))["allocated_bytes"]
+    engine.reset_peak_memory_stats(device_of(model))
     started = time.perf_counter()
     if trained:
         model.train()
@@ -118,8 +120,9 @@ def _measured(model: TextModel, rows: int, length: int, *, trained: bool) -> tup
         model.eval()
         with engine.no_grad():
             model.loss(ids, ids)
+    wait_for(device_of(model))
     seconds = time.perf_counter() - started
-    taken = engine.memory_stats()["peak_allocated_bytes"] - before
+    taken = engine.memory_stats(device_of(model))["peak_allocated_bytes"] - before
     for parameter in model.parameters():
         parameter.grad = None
     return seconds, float(taken)

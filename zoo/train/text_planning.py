@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from zoo.placement import device_of
 from zoo.text.audit import TextAudit
 from zoo.train.planning import Forecast, to_fit
 from zoo.train.text_config import TextConfig
@@ -44,6 +45,7 @@ def make_text_plan(network: TextModel, audit: TextAudit, config: TextConfig) -> 
         found,
         config,
         audit.train,
+        device_of(network),
         least=1,
         too_large="Even batches of one block may not fit into the {free} of memory that are free. "
         "Take a smaller model, adapters (--recipe lora), shorter blocks (--block-size) or "

@@ -122,7 +122,8 @@ def load_network(
     """
     engine.manual_seed(config.seed)  # of the values that no weights set
     try:
-        return expect_text(zoo.load(model, weights, **{**options, "dropout": config.dropout}))
+        options = {**options, "dropout": config.dropout}
+        return expect_text(zoo.load(model, weights, device=config.device, **options))
     except ValueError as error:
         if isinstance(error, zoo.LoadError | TokenizerError):
             raise

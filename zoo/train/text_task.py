@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-import engine
 import hub
 from engine.optim import AdamW
 from engine.optim.schedule import ConstantLR, CosineLR, LinearWarmup, Schedule
 from zoo.models.gpt import IGNORED
+from zoo.placement import beside
 from zoo.text.blocks import EpochBlocks, Tokens
 from zoo.text.perplexity import perplexity_of, text_loss
 from zoo.train.checkpoint import as_arrays, cannot_save
@@ -122,12 +122,12 @@ class TextTask(Task):
         counted = int(self.ranks.sum(np.array([here]))[0])
         if not counted:
             return Sums()
-        share = engine.asarray(np.asarray(1 / counted, np.float32))
+        (share,) = beside(self.model, np.asarray(1 / counted, np.float32))
         total = 0.0
         for number, (ids, targets) in enumerate(group, 1):
             if (targets == IGNORED).all():
                 continue
-            loss = self.model.loss(engine.asarray(ids), engine.asarray(targets))
+            loss = self.model.loss(*beside(self.model, ids, targets))
             total += loss.item()
             if not math.isfinite(total):
                 return Sums(finite=False)

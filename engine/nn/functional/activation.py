@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import engine
 from engine import _C, Generator, Tensor
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.sizes import check_float
 
 
@@ -298,6 +299,7 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
     return a * _C.sigmoid(b)
 
 
+@beside_input
 def gumbel_softmax(
     logits: Tensor,
     tau: float = 1.0,

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import engine
 from engine import _C, Tensor
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.pooling import _columns, _frames, _largest, _where3d
 from engine.nn.functional.sizes import AXES, ints, with_batch
 
@@ -204,6 +205,7 @@ def _max_unpool(
     return out.reshape((*batch, *size))
 
 
+@beside_input
 def max_unpool1d(
     x: Tensor,
     indices: Tensor,
@@ -220,6 +222,7 @@ def max_unpool1d(
     return _max_unpool("max_unpool1d", x, indices, kernel_size, stride, padding, output_size, 1)
 
 
+@beside_input
 def max_unpool2d(
     x: Tensor,
     indices: Tensor,
@@ -244,6 +247,7 @@ def max_unpool2d(
     return _max_unpool("max_unpool2d", x, indices, kernel_size, stride, padding, output_size, 2)
 
 
+@beside_input
 def max_unpool3d(
     x: Tensor,
     indices: Tensor,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import engine
-from engine import _C, Generator, Tensor
+from engine import _C, Device, Generator, Tensor
 from engine.nn.functional.sizes import check_float
 
 
-def _causal(queries: int, keys: int) -> Tensor:
+def _causal(queries: int, keys: int, device: Device) -> Tensor:
     """Query i may see keys 0 to i."""
-    rows = engine.arange(queries).reshape((queries, 1))
-    return rows >= engine.arange(keys)
+    rows = engine.arange(queries, device=device).reshape((queries, 1))
+    return rows >= engine.arange(keys, device=device)
 
 
 def scaled_dot_product_attention(
@@ -191,7 +191,7 @@ def attention_and_weights(
         query * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     ) @ engine.swapaxes(key, -1, -2)  # (..., L, S)
     if is_causal:
-        attn_mask = _causal(query.shape[-2], key.shape[-2])
+        attn_mask = _causal(query.shape[-2], key.shape[-2], query.device)
     sighted = None
     if attn_mask is not None:
         if enable_gqa and attn_mask.ndim > 2:

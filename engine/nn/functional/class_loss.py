@@ -7,6 +7,7 @@ import numpy as np
 import engine
 from engine import _C, Tensor
 from engine.nn.functional.activation import logsigmoid
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.loss import REDUCTIONS, reduced
 from engine.nn.functional.sizes import check_float, check_one_of, check_same_shape
 
@@ -77,6 +78,7 @@ def _check_classes(op: str, x: Tensor, target: Tensor) -> None:
         raise TypeError(f"{op}: target is {target.dtype}, expected integers: class numbers")
 
 
+@beside_input
 def nll_loss(
     x: Tensor,
     target: Tensor,
@@ -124,6 +126,7 @@ def nll_loss(
     return loss.sum() / share.sum() if reduction == "mean" else loss.sum()
 
 
+@beside_input
 def multi_margin_loss(
     x: Tensor,
     target: Tensor,
@@ -161,6 +164,7 @@ def multi_margin_loss(
     return reduced("multi_margin_loss", loss if x.ndim > 1 else loss.reshape(()), reduction)
 
 
+@beside_input
 def multilabel_margin_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """sum over targets t and other classes j of max(0, 1 - x_t + x_j), divided by C.
 
@@ -175,7 +179,7 @@ def multilabel_margin_loss(x: Tensor, target: Tensor, reduction: str = "mean") -
     check_float("multilabel_margin_loss", x)
     check_same_shape("multilabel_margin_loss", x, target)
     rows, classes = x.reshape((-1, x.shape[-1])), x.shape[-1]
-    t = target.numpy().reshape(-1, classes).astype(np.int64)
+    t = target.to("cpu").numpy().reshape(-1, classes).astype(np.int64)
     listed = np.cumsum(t < 0, axis=1) == 0  # before the first -1
     if t[listed].max(initial=0) >= classes:
         raise IndexError(

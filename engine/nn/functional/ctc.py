@@ -9,12 +9,14 @@ import numpy as np
 
 import engine
 from engine import _C, Tensor
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.loss import REDUCTIONS
 from engine.nn.functional.sizes import check_float, check_one_of
 
 _NEVER = -1e30  # the logarithm of no probability: finite, so that no difference of two is NaN
 
 
+@beside_input
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -65,7 +67,7 @@ def ctc_loss(
             f"ctc_loss: input_lengths {given.tolist()} and target_lengths {wanted.tolist()}; "
             f"expected 0 to {steps} and 0 or more"
         )
-    labels = _padded(targets.numpy(), wanted, n)  # (N, S)
+    labels = _padded(targets.to("cpu").numpy(), wanted, n)  # (N, S)
     real = np.arange(labels.shape[1]) < wanted[:, None]
     if real.any() and not (0 <= labels[real].min() and labels[real].max() < classes):
         raise IndexError(
@@ -115,7 +117,7 @@ def _negative_log(
 
 
 def _lengths(value: Tensor | Sequence[int], n: int) -> np.ndarray:
-    lengths = np.asarray(value.numpy() if isinstance(value, Tensor) else value, np.int64)
+    lengths = np.asarray(value.to("cpu").numpy() if isinstance(value, Tensor) else value, np.int64)
     lengths = lengths.reshape(-1)
     if len(lengths) != n:
         raise ValueError(f"ctc_loss: {len(lengths)} lengths for {n} sequences")

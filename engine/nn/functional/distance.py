@@ -8,6 +8,7 @@ import numpy as np
 
 import engine
 from engine import Tensor
+from engine.nn.functional.beside import beside_input
 
 
 def vector_norm(x: Tensor, p: float = 2.0, axis: int = -1, keepdims: bool = False) -> Tensor:
@@ -60,6 +61,7 @@ def pairwise_distance(
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@beside_input
 def pdist(x: Tensor, p: float = 2.0) -> Tensor:
     """Distances |x_i - x_j|_p of all pairs i < j of the rows of x (N, D): (N (N - 1) / 2,).
 

@@ -6,6 +6,7 @@ import math
 
 import engine
 from engine import _C, Generator, Tensor
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.sizes import check_float, with_batch
 
 # What SELU tends to on its negative side: alpha dropout sets elements to it.
@@ -40,6 +41,7 @@ def _channels(
     return x * (kept if x.ndim == batch.ndim else engine.squeeze(kept, 0))
 
 
+@beside_input
 def dropout1d(
     x: Tensor, p: float = 0.5, training: bool = True, generator: Generator | None = None
 ) -> Tensor:
@@ -51,6 +53,7 @@ def dropout1d(
     return _channels("dropout1d", x, 1, p, training, generator)
 
 
+@beside_input
 def dropout2d(
     x: Tensor, p: float = 0.5, training: bool = True, generator: Generator | None = None
 ) -> Tensor:
@@ -62,6 +65,7 @@ def dropout2d(
     return _channels("dropout2d", x, 2, p, training, generator)
 
 
+@beside_input
 def dropout3d(
     x: Tensor, p: float = 0.5, training: bool = True, generator: Generator | None = None
 ) -> Tensor:
@@ -82,6 +86,7 @@ def _alpha(x: Tensor, p: float, shape: tuple[int, ...], generator: Generator | N
     return (x * kept + (1.0 - kept) * _SELU_FLOOR) * scale + shift
 
 
+@beside_input
 def alpha_dropout(
     x: Tensor, p: float = 0.5, training: bool = False, generator: Generator | None = None
 ) -> Tensor:
@@ -96,6 +101,7 @@ def alpha_dropout(
     return _alpha(x, p, x.shape, generator) if training and p > 0 else x
 
 
+@beside_input
 def feature_alpha_dropout(
     x: Tensor, p: float = 0.5, training: bool = False, generator: Generator | None = None
 ) -> Tensor:

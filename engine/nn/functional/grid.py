@@ -6,9 +6,11 @@ import itertools
 
 import engine
 from engine import Tensor
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.sizes import check_float, check_one_of
 
 
+@beside_input
 def grid_sample(
     x: Tensor,
     grid: Tensor,

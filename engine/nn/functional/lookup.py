@@ -6,10 +6,12 @@ import numpy as np
 
 import engine
 from engine import _C, Tensor
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.distance import vector_norm
 from engine.nn.functional.sizes import check_one_of
 
 
+@beside_input
 def one_hot(idx: Tensor, num_classes: int = -1) -> Tensor:
     """int64 of shape idx.shape + (num_classes,): 1 at the class, 0 elsewhere.
 
@@ -41,7 +43,7 @@ def one_hot(idx: Tensor, num_classes: int = -1) -> Tensor:
 def _renormalize(weight: Tensor, idx: Tensor, max_norm: float, norm_type: float) -> None:
     """Shrinks the rows that are read to max_norm, in place."""
     with engine.no_grad():
-        rows = engine.asarray(np.unique(idx.numpy()))
+        rows = engine.asarray(np.unique(idx.to("cpu").numpy()), device=weight.device)
         values = engine.take(weight.detach(), rows, axis=0)
         norm = vector_norm(values, norm_type, -1, keepdims=True)
         weight.detach()[rows] = engine.where(
@@ -87,6 +89,7 @@ def _row(op: str, number: int, weight: Tensor) -> int:
     return number % rows
 
 
+@beside_input
 def embedding_bag(
     idx: Tensor,
     weight: Tensor,
@@ -129,7 +132,7 @@ def embedding_bag(
     places, inside = _bags(idx, offsets, include_last_offset)
     if max_norm is not None:
         _renormalize(weight, idx, max_norm, norm_type)
-    numbers = idx.numpy().reshape(-1)
+    numbers = idx.to("cpu").numpy().reshape(-1)
     chosen = numbers[places] if numbers.size else np.zeros(places.shape, np.int64)
     if padding_idx is not None:
         inside = inside & (chosen != _row("embedding_bag", padding_idx, weight))
@@ -158,7 +161,7 @@ def _bags(
     if offsets is None:
         bags, width = idx.shape
         return np.arange(bags * width).reshape(bags, width), np.ones((bags, width), np.bool_)
-    starts = offsets.numpy().astype(np.int64).reshape(-1)
+    starts = offsets.to("cpu").numpy().astype(np.int64).reshape(-1)
     ends = starts[1:] if include_last_offset else np.append(starts[1:], idx.shape[0])
     starts = starts[: len(ends)]
     lengths = ends - starts

@@ -8,12 +8,14 @@ import numpy as np
 
 import engine
 from engine import Tensor
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.sizes import check_one_of, is_channels_last
 
 # What numpy calls the ways of filling from the picture itself.
 MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
+@beside_input
 def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> Tensor:
     """x with more elements (or, constant only, fewer) at the ends of its last axes.
 

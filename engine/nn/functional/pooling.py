@@ -381,10 +381,11 @@ def _where3d(where: Tensor, depth: Tensor, shape: Sequence[int], size: Sequence[
 
     Positions have no gradients, so numpy may find them.
     """
-    in_frame = _columns(where, shape).numpy().astype(np.int64)
-    frame = depth.numpy().astype(np.int64) // (size[0] * size[1])
+    in_frame = _columns(where, shape).to("cpu").numpy().astype(np.int64)
+    frame = depth.to("cpu").numpy().astype(np.int64) // (size[0] * size[1])
     at = frame * shape[3] * shape[4] + np.take_along_axis(in_frame, frame, 2)
-    return engine.asarray(np.ascontiguousarray(at.reshape((*at.shape[:3], *size))))
+    at = np.ascontiguousarray(at.reshape((*at.shape[:3], *size)))
+    return engine.asarray(at, device=where.device)
 
 
 def _largest(

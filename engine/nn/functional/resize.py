@@ -15,6 +15,7 @@ from engine.nn.functional.adaptive_pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
 )
+from engine.nn.functional.beside import beside_input
 from engine.nn.functional.sizes import check_one_of, is_channels_last
 
 # The axes each mode is for; None for any.
@@ -29,6 +30,7 @@ MODES = {
 }
 
 
+@beside_input
 def interpolate(
     x: Tensor,
     size: int | Sequence[int] | None = None,
@@ -179,6 +181,7 @@ def _along(x: Tensor, weights: Tensor, axis: int) -> Tensor:
     return y.reshape((*before, m, *after))
 
 
+@beside_input
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False) -> Tensor:
     """Where grid_sample should look for an affine map of the picture.
 

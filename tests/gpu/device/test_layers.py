@@ -46,6 +46,35 @@ CASES: dict[str, Case] = {
     ),
     "unfold": (lambda x: F.unfold(x, 3, padding=1, stride=2), ((2, 3, 6, 5),)),
     "fold": (lambda x: F.fold(x, (6, 5), 3, padding=1, stride=2), ((2, 27, 9),)),
+    "padding": (
+        lambda x: F.pad(x, (2, 1, 1, 2), "reflect") + F.pad(x, (2, 1, 1, 2)),
+        ((1, 2, 4, 5),),
+    ),
+    "interpolation": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), ((1, 2, 3, 4),)),
+    "a grid's samples": (
+        lambda x, t: F.grid_sample(x, F.affine_grid(t, (1, 2, 3, 3))),
+        ((1, 2, 4, 5), (1, 2, 3)),
+    ),
+    "distances of pairs": (F.pdist, ((4, 3),)),
+    "unpooling": (
+        lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2),
+        ((1, 2, 4, 4),),
+    ),
+    "losses of margins": (
+        lambda x: (
+            F.multi_margin_loss(x, beside(x, [1, 0]))
+            + F.multilabel_margin_loss(x, beside(x, [[1, -1, 0], [0, 2, -1]]))
+        ),
+        ((2, 3),),
+    ),
+    "negative log-likelihood": (
+        lambda x: F.nll_loss(F.log_softmax(x, -1), beside(x, [1, 0])),
+        ((2, 3),),
+    ),
+    "embedding bag": (
+        lambda w: F.embedding_bag(beside(w, [0, 2, 1, 1]), w, beside(w, [0, 3]), mode="max"),
+        ((4, 3),),
+    ),
     "softmax of long rows": (lambda x: F.softmax(x, -1), ((3, 1500),)),
     "log-softmax of long rows": (lambda x: F.log_softmax(x, -1), ((3, 1500),)),
     "cross-entropy of many classes": (

@@ -136,10 +136,10 @@ def test_a_plan_takes_smaller_batches_where_memory_is_short(
     assert "3 epochs, blocks of 64 tokens, 8 a step" in plenty.lines()[1]
     need = plenty.estimate
     free = (need.fixed_bytes + need.step_bytes + 3 * 64 * need.token_bytes) / 0.85
-    monkeypatch.setattr("zoo.train.planning.free_bytes", lambda: free)
+    monkeypatch.setattr("zoo.train.planning.free_bytes", lambda device: free)
     short = make_text_plan(model, AUDIT, config)
     assert short.config == replace(config, batch_size=2, accumulation=4)
     assert "added up for a step: as many tokens a step as before" in short.notes[0]
     assert "8 a step" in short.lines()[1]
-    monkeypatch.setattr("zoo.train.planning.free_bytes", lambda: 1.0)
+    monkeypatch.setattr("zoo.train.planning.free_bytes", lambda device: 1.0)
     assert "Even batches of one block may not fit" in make_text_plan(model, AUDIT, config).notes[0]

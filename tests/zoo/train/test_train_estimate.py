@@ -96,12 +96,12 @@ def test_a_plan_takes_smaller_batches_where_memory_is_short(network, images, mon
     assert plenty.config == config and plenty.notes == ()
     need = plenty.estimate
     free = (need.fixed_bytes + need.step_bytes + 6 * need.image_bytes) / 0.85
-    monkeypatch.setattr("zoo.train.planning.free_bytes", lambda: free)
+    monkeypatch.setattr("zoo.train.planning.free_bytes", lambda device: free)
     short = make_plan(network, prepared, config)
     assert short.config.batch_size * short.config.accumulation == 16
     assert 2 <= short.config.batch_size <= 8
     assert short.memory < plenty.memory and "batch norms see fewer" in short.notes[0]
-    monkeypatch.setattr("zoo.train.planning.free_bytes", lambda: 1.0)
+    monkeypatch.setattr("zoo.train.planning.free_bytes", lambda device: 1.0)
     assert "may not fit" in make_plan(network, prepared, config).notes[0]
 
 
