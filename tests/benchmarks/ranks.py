@@ -53,6 +53,8 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
         times.append(time.perf_counter() - started)
+        if len(times) == 1 and ranks.overlap is not None:  # the first step touches new memory
+            ranks.overlap.moving = ranks.overlap.waiting = 0.0
     if ranks.rank == 0:
         step = statistics.median(times[1:])
         hidden = "" if ranks.overlap is None else f", {ranks.overlap.hidden:.0%} of exchange hidden"

@@ -269,3 +269,17 @@ def test_hooks_leave_the_state_dict_alone() -> None:
     model.register_forward_hook(lambda m, args, output: None)
     assert list(model.state_dict()) == keys
     np.testing.assert_array_equal(model(engine.ones((1, 2))).detach().numpy(), [[5]])
+
+
+def test_leaves_get_their_gradients_while_the_walk_goes_on() -> None:
+    # What sends gradients to other processes counts on it.
+    weights = [engine.ones(2) for _ in range(3)]
+    seen: list[str] = []
+    y = engine.ones(2)
+    for i, w in enumerate(weights):
+        w.requires_grad = True
+        w.register_post_accumulate_grad_hook(lambda _, i=i: seen.append(f"leaf {i}"))
+        y = y * w
+        y.register_hook(lambda _, i=i: seen.append(f"product {i}"))
+    y.sum().backward()
+    assert seen == ["product 2", "leaf 2", "product 1", "leaf 1", "product 0", "leaf 0"]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 BUCKET_BYTES = 8 << 20
 _FIRST_BYTES = 1 << 20  # the first to leave is small: what follows then has company
+_LAST_BYTES = 1 << 20  # and so is the last one, at most: nothing is left to hide it behind
 
 
 class GradientsOutOfStep(TrainError):
@@ -212,7 +213,12 @@ def _cut(named: list[tuple[str, Tensor]], bucket_bytes: int) -> list[_Bucket]:
     buckets: list[_Bucket] = []
     open_ones: dict[Any, _Bucket] = {}
     filled: dict[int, int] = {}
+    before = 0
+    left = sum(parameter.nbytes for _, parameter in named)
     for name, parameter in reversed(named):
+        if left <= _LAST_BYTES < left + before:
+            open_ones.clear()
+        left, before = left - parameter.nbytes, parameter.nbytes
         bucket = open_ones.get(parameter.dtype)
         if bucket is None:
             bucket = open_ones[parameter.dtype] = _Bucket()

@@ -1,4 +1,5 @@
-// The walk: nodes run when every gradient they wait for has arrived, latest recorded first.
+// The walk: nodes run when every gradient they wait for has arrived, leaves first, then the latest
+// recorded.
 // Nothing here recurses, so a graph may be as long as memory allows.
 #include <algorithm>
 #include <unordered_map>
@@ -92,8 +93,10 @@ class Walk {
   }
 
  private:
+  // Leaves come before all else: their gradients are complete, others may want them while the walk
+  // goes on (they travel between ranks), and nobody else holds on to what is added up.
   static bool later(const Ref<Node>& a, const Ref<Node>& b) {
-    return a->sequence() < b->sequence();
+    return std::pair(a->next.empty(), a->sequence()) < std::pair(b->next.empty(), b->sequence());
   }
 
   void visit(Node* node) {
