@@ -94,6 +94,11 @@ class Demo:
         return self.ask("POST", "/api/write", json.dumps(wanted).encode())
 
 
+def _hear_ctrl_c() -> None:
+    # Where the tests are a background job of a shell, that is switched off for all its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def serving(folder: Path, runs: Sequence[str | Path] = ()) -> Iterator[Demo]:
     """`zoo demo RUNS...` in a folder, with an empty cache and no network, on a free port."""
@@ -108,6 +113,7 @@ def serving(folder: Path, runs: Sequence[str | Path] = ()) -> Iterator[Demo]:
     process = subprocess.Popen(
         [*command, *map(str, runs)], cwd=folder, env=environment, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=_hear_ctrl_c,
     )  # fmt: skip
     try:
         assert process.stdout is not None and process.stderr is not None
