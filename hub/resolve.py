@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hub.cache import Cache, default_cache, offline, sha256_file
-from hub.cards import Card, CardFile, get_card
+from hub.cards import Card, CardFile, get_card, load_cards
 from hub.errors import (
     CacheError,
     DownloadError,
@@ -261,7 +261,13 @@ def _hand(card: Card, file: CardFile, cache: Cache) -> str:
 
 
 def _ways_out(card: Card) -> list[str]:
+    here = [
+        other.arch
+        for other in load_cards().values()
+        if other.default and other.task == card.task and other.files[0].packaged
+    ]
     return [
+        *(f"  or take {arch} instead: its weights come with Zoo" for arch in here),
         f"  or pass --weights PATH: a file of {card.arch} weights that you have",
         "  or pass --weights none: start from random weights",
     ]

@@ -30,6 +30,17 @@ def ip(*arguments: str) -> None:
     subprocess.run(["ip", *arguments], check=True, capture_output=True)
 
 
+def wait_for_link(machine: str, end: str) -> None:
+    """The kernel takes a moment to see that a cable is in; MPI passes over an end without one."""
+    state, deadline = "", time.monotonic() + 30
+    while state != "up":
+        assert time.monotonic() < deadline, f"{end} of {machine} is {state}"
+        state = subprocess.run(
+            ["ip", "netns", "exec", machine, "cat", f"/sys/class/net/{end}/operstate"],
+            capture_output=True, text=True,
+        ).stdout.strip()  # fmt: skip
+
+
 @pytest.fixture
 def cable(tmp_path):
     """Two machines; returns what runs a command in the place of ssh."""
@@ -42,6 +53,8 @@ def cable(tmp_path):
     for (address, name), end in zip(HOSTS.items(), ("zoo-va", "zoo-vb"), strict=True):
         ip("-n", name, "addr", "add", f"{address}/24", "dev", end)
         ip("-n", name, "link", "set", end, "up")
+    for end, name in zip(("zoo-va", "zoo-vb"), HOSTS.values(), strict=True):
+        wait_for_link(name, end)
     shell = tmp_path / "shell"
     shell.write_text(
         '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\nhost=$1; shift\n'
@@ -118,6 +131,7 @@ def test_a_machine_that_is_cut_off_ends_the_run_and_it_goes_on(
     assert not ranks_in("zoo-a") and not ranks_in("zoo-b")
 
     ip("-n", "zoo-b", "link", "set", "zoo-vb", "up")
+    wait_for_link("zoo-b", "zoo-vb")
     resumed = subprocess.run(
         [*command, "--resume", str(out), "--no-report", *ranks],
         env=across, cwd=tmp_path, text=True, capture_output=True, timeout=300,

@@ -213,7 +213,8 @@ def test_no_network_is_one_message_with_all_ways_out(home: Path) -> None:
         hub.fetch(card)
     assert time.monotonic() - began < 10
     by_hand = str(home / "manual" / "tiny.test.pth")
-    for part in ("tiny.test", NO_HOST, by_hand, "--weights PATH", "--weights none"):
+    ways = (by_hand, "take resnet20", "--weights PATH", "--weights none")
+    for part in ("tiny.test", NO_HOST, *ways):
         assert part in str(caught.value)
 
 
