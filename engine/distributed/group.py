@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout  # the builtin from 3.11 on
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,8 +32,13 @@ class Work:
     >>> work.wait()                                       # doctest: +SKIP
     """
 
-    def __init__(self, future: Future[float]) -> None:
-        self._future = future
+    def __init__(
+        self,
+        future: Future[float],
+        until: float = math.inf,
+        late: Callable[[], RankTimeout] | None = None,  # what to raise after `until`
+    ) -> None:
+        self._future, self._until, self._late = future, until, late
 
     def done(self) -> bool:
         """Whether it is over, well or not."""
@@ -41,7 +47,12 @@ class Work:
     def wait(self) -> float:
         """Return when it is over: the seconds that it took, of which some may have passed
         unnoticed. Raises what it raised."""
-        return self._future.result()
+        if self._late is None:
+            return self._future.result()
+        try:
+            return self._future.result(max(self._until - time.monotonic(), 0.0))
+        except FutureTimeout:
+            raise self._late() from None
 
 
 class Group:
@@ -108,7 +119,7 @@ class Group:
             device.all_reduce(tensor, operation)
             if scale != 1:
                 tensor.mul_(scale)
-            return _finished() if background else tensor
+            return self._on_device(device, timeout, label) if background else tensor
         memory = flat(tensor, "all_reduce")
         narrow = tensor.dtype in _NARROW
         if narrow and operation != "sum":
@@ -254,6 +265,24 @@ class Group:
 
         return Work(self._thread.submit(timed))
 
+    def _on_device(self, device: NcclLane, timeout: float | None, label: str) -> Work:
+        """Wait in the background for what was given to a GPU, which may wait for other ranks."""
+        seconds = self.timeout if timeout is None else timeout
+
+        def finish() -> float:
+            started = time.perf_counter()
+            device.finish()
+            return time.perf_counter() - started
+
+        def late() -> RankTimeout:
+            device.abort()
+            return RankTimeout(
+                f"rank {self.rank} of {self.size} waited {seconds:.0f} s for the others' GPUs in "
+                f"{label}. A rank may be stopped, cut off or gone"
+            )
+
+        return Work(self._thread.submit(finish), time.monotonic() + seconds, late)
+
     def _contiguous(self, tensor: Tensor, operation: str) -> NDArray[Any]:
         if not tensor.is_contiguous():
             raise ValueError(
@@ -307,9 +336,3 @@ def _scale(operation: str, size: int, name: str) -> tuple[float, str]:
 
 def _described(operation: str, tensor: Tensor) -> str:
     return f"{operation} of {tensor.dtype} {tensor.shape}"
-
-
-def _finished() -> Work:
-    future: Future[float] = Future()
-    future.set_result(math.nan)
-    return Work(future)

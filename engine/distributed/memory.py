@@ -12,14 +12,37 @@ from engine import _C
 from engine._C import Tensor
 
 
-def axes_in_memory(array: NDArray[Any]) -> list[int]:
-    """The axes, that of the longest steps first: in this order the elements of an array without
+def in_memory_order(tensor: Tensor, operation: str) -> Tensor:
+    """A tensor over the same memory, with its axes ordered so that it is contiguous.
+
+    Args:
+        tensor: without gaps, on any device; its axes may lie in any order.
+        operation: for messages.
+
+    Raises:
+        ValueError: a slice of another tensor, or one that is expanded.
+
+    >>> in_memory_order(engine.ones((2, 3)).permute_dims((1, 0)), "sum").shape
+    (2, 3)
+    """
+    dense = tensor.detach().permute_dims(axes_in_memory(tensor))
+    if not dense.is_contiguous():
+        raise ValueError(
+            f"{operation}: a tensor of shape {tensor.shape} with steps {tensor.strides()} has gaps "
+            "in memory or shows some of it twice; expected one without: tensor.clone()"
+        )
+    return dense
+
+
+def axes_in_memory(tensor: Tensor) -> list[int]:
+    """The axes, that of the longest steps first: in this order the elements of a tensor without
     gaps lie one behind the other.
 
-    >>> axes_in_memory(np.ones((2, 3)).T)
+    >>> axes_in_memory(engine.ones((2, 3)).permute_dims((1, 0)))
     [1, 0]
     """
-    return sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    steps = tensor.strides()
+    return sorted(range(tensor.ndim), key=lambda axis: -steps[axis])
 
 
 def flat(tensor: Tensor, operation: str) -> NDArray[Any]:
@@ -36,21 +59,11 @@ def flat(tensor: Tensor, operation: str) -> NDArray[Any]:
     >>> flat(engine.ones((2, 3)).permute_dims((1, 0)), "sum").shape
     (6,)
     """
-    values = tensor.detach()
+    values = in_memory_order(tensor, operation)
     if values.dtype == _C.bfloat16:
         bits = (ctypes.c_uint16 * values.size).from_address(values.data_ptr())
-        shown = np.ctypeslib.as_array(bits)
-        strides = [2 * step for step in values.strides()]
-        array = np.lib.stride_tricks.as_strided(shown, values.shape, strides)
-    else:
-        array = values.numpy()
-    dense = array.transpose(axes_in_memory(array))
-    if not dense.flags.c_contiguous:
-        raise ValueError(
-            f"{operation}: a tensor of shape {tensor.shape} with steps {tensor.strides()} has gaps "
-            "in memory or shows some of it twice; expected one without: tensor.clone()"
-        )
-    return dense.reshape(-1)
+        return np.ctypeslib.as_array(bits)
+    return values.numpy().reshape(-1)
 
 
 def narrow_tensor(bits: NDArray[np.uint16], dtype: Any) -> Tensor:
@@ -68,6 +81,6 @@ def changed(tensor: Tensor) -> None:
     with_none = tensor.detach()
     if tensor.ndim:
         with_none = with_none[:0]
-        with_none.copy_(_C.zeros(with_none.shape, dtype=tensor.dtype))
+        with_none.copy_(_C.zeros(with_none.shape, dtype=tensor.dtype, device=tensor.device))
     else:
         with_none.copy_(with_none.clone())

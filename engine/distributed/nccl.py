@@ -9,6 +9,7 @@ import numpy as np
 
 import engine
 from engine._C import Tensor
+from engine.distributed.memory import changed, in_memory_order
 from engine.distributed.transport import Transport
 
 
@@ -29,16 +30,31 @@ class NcclLane:
         if ranks.rank == 0:
             key[:] = np.frombuffer(nccl.unique_id(), np.uint8)
         ranks.broadcast(key, 0, until, "the key of NCCL")
-        self._ranks = ranks.size
+        self._ranks, self._device = ranks.size, device
         self._group = nccl.Communicator(ranks.rank, ranks.size, key.tobytes(), device)
 
     def all_reduce(self, tensor: Tensor, operation: str) -> None:
         """See Group.all_reduce; "sum", "max" or "min"."""
-        self._group.all_reduce(tensor, operation)
+        self._group.all_reduce(in_memory_order(tensor, "all_reduce"), operation)
+        changed(tensor)
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
         """See Group.broadcast."""
-        self._group.broadcast(tensor, root)
+        self._group.broadcast(in_memory_order(tensor, "broadcast"), root)
+        changed(tensor)
+
+    def finish(self) -> None:
+        """Return when the GPU has done all that it was given.
+
+        Raises:
+            engine.cuda.nccl.NcclError: the way to another GPU broke.
+        """
+        engine.cuda.synchronize(self._device)
+        self._group.check()
+
+    def abort(self) -> None:
+        """Give up what other ranks do not come to; the lane is of no more use."""
+        self._group.abort()
 
     def all_gather(self, tensor: Tensor) -> Tensor:
         """See Group.all_gather."""

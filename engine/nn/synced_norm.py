@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import engine
 from engine import _C, Tensor
@@ -27,8 +28,8 @@ class _Statistics(Function):
         own = np.zeros(1 + 2 * channels)
         if here:
             own[0] = here
-            own[1 : 1 + channels] = x.mean(axis=axes).numpy()
-            own[1 + channels :] = _C.var(x, axis=axes).numpy()
+            own[1 : 1 + channels] = _on_host(x.mean(axis=axes))
+            own[1 + channels :] = _on_host(_C.var(x, axis=axes))
         rows = group.all_gather(engine.from_numpy(own), label="statistics of a batch norm").numpy()
         # Parts are joined by rank, so that all ranks get the same bits (Chan, Golub and LeVeque,
         # "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
@@ -40,23 +41,31 @@ class _Statistics(Function):
         count.append(total)
         ctx.group, ctx.total, ctx.mean = group, total, mean
         ctx.save_for_backward(x)
-        return tuple(engine.from_numpy(value).astype(x.dtype) for value in (mean, variance))  # type: ignore[return-value]
+        return _beside(x, mean), _beside(x, variance)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_mean: Tensor, grad_variance: Tensor) -> tuple[Any, None, None]:
         (x,) = ctx.saved_tensors
-        both = np.concatenate([grad_mean.numpy(), grad_variance.numpy()]).astype(np.float64)
+        both = np.concatenate([_on_host(grad_mean), _on_host(grad_variance)]).astype(np.float64)
         ctx.group.all_reduce(engine.from_numpy(both), label="gradients of a batch norm")
         by_mean, by_variance = np.split(both, 2)
         # d mean / d x = 1 / total, d variance / d x = 2 (x - mean) / total.
         slope = 2 * by_variance / ctx.total
         offset = by_mean / ctx.total - slope * ctx.mean
         wide = (1, -1, *[1] * (x.ndim - 2))
-        slope, offset = (
-            engine.from_numpy(v).astype(x.dtype).reshape(wide) for v in (slope, offset)
-        )
-        return x * slope + offset, None, None
+        return x * _beside(x, slope.reshape(wide)) + _beside(x, offset.reshape(wide)), None, None
+
+
+# Statistics are numbers of the host: few, and ranks add them up in float64.
+
+
+def _on_host(values: Tensor) -> NDArray[Any]:
+    return values.to("cpu").numpy()
+
+
+def _beside(x: Tensor, values: NDArray[Any]) -> Tensor:
+    return engine.asarray(values, dtype=x.dtype, device=x.device)
 
 
 def synced_batch_norm(

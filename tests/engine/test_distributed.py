@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -217,10 +218,10 @@ class FakeNccl:
             self.calls = []
 
         def all_reduce(self, tensor, op="sum"):
-            self.calls.append(("all_reduce", tensor, op))
+            self.calls.append(("all_reduce", tensor.tolist(), op))
 
         def broadcast(self, tensor, root=0):
-            self.calls.append(("broadcast", tensor, root))
+            self.calls.append(("broadcast", tensor.tolist(), root))
 
     @staticmethod
     def unique_id():
@@ -234,13 +235,39 @@ def test_gpus_meet_by_a_key_of_rank_0(monkeypatch):
 
     def work(group):
         lane = nccl.NcclLane(group._front, f"cuda:{group.rank}", float("inf"))
-        lane.all_reduce("gradients", "sum")
-        lane.broadcast("weights", 0)
+        lane.all_reduce(engine.asarray([1.0]), "sum")
+        # In the order of its memory: NCCL knows no steps.
+        lane.broadcast(engine.asarray([[1.0, 2.0], [3.0, 4.0]]).T, 0)
+        with pytest.raises(ValueError, match="broadcast: .* has gaps in memory"):
+            lane.broadcast(engine.ones(4)[::2], 0)
         return lane._group.place, lane._group.calls
 
-    calls = [("all_reduce", "gradients", "sum"), ("broadcast", "weights", 0)]
+    calls = [("all_reduce", [1.0], "sum"), ("broadcast", [[1.0, 2.0], [3.0, 4.0]], 0)]
     assert run_ranks(2, work) == [((0, 2, "cuda:0"), calls), ((1, 2, "cuda:1"), calls)]
     assert FakeNccl.keys == [b"once"] * 2
+
+
+class GpuThatWaits:
+    """A lane between GPUs whose work is done once `abort` is called."""
+
+    def __init__(self):
+        self.gone = threading.Event()
+
+    def finish(self):
+        assert self.gone.wait(20)
+
+    def abort(self):
+        self.gone.set()
+
+
+def test_a_gpu_that_waits_for_another_too_long_is_given_up():
+    def work(group):
+        lane = GpuThatWaits()
+        with pytest.raises(RankTimeout, match=r"waited 0 s for the others' GPUs in the gradients"):
+            group._on_device(lane, 0.05, "the gradients of x").wait()
+        return lane.gone.is_set()
+
+    assert run_ranks(2, work) == [True, True]
 
 
 def test_one_process_imports_no_mpi():

@@ -14,9 +14,11 @@ FILES = {
     "cublaslt": "libcublasLt.so.13",
     "cudnn": "libcudnn.so.9",
     "nccl": "libnccl.so.2",
+    "nccl_between_processes": "libnccl.so.2",
     "driver": "libcuda.so.1",
 }
 VERSIONS = {"cublaslt": 130002, "cudnn": 91501, "nccl": 23203, "driver": 13000}
+VERSIONS["nccl_between_processes"] = VERSIONS["nccl"]
 
 
 def build(name: str, folder: Path, **defines: int) -> Path:

@@ -18,6 +18,8 @@ from tests.gpu import coverage, emulate
 
 ROOT = Path(__file__).resolve().parents[2]
 DEVICE = "tests/gpu/device"
+RANKS = f"{DEVICE}/test_ranks.py"
+ONE_PROCESS = ("--ignore", RANKS)
 # One row for each kind of kernel: the rest is in the slow tests.
 PART = "|".join(
     ("exp", "gelu", "add", "divide", "less", "logical_not", "bitwise_and", "where", "sum", "max",
@@ -62,16 +64,25 @@ def test_commands_predict_and_write_on_the_device() -> None:
     assert run_device_tests(f"{DEVICE}/test_commands.py", "-k", "text or heat or auto") == 3
 
 
+def test_ranks_train_on_a_device_each() -> None:
+    assert run_device_tests(RANKS, "-k", "more0 or refused") == 2
+
+
+@pytest.mark.slow
+def test_ranks_train_on_a_device_each_with_every_option() -> None:
+    assert run_device_tests(RANKS) == 3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["0", "reverse", "3"])
 def test_all_op_specs_pass_in_any_order_of_threads(order: str) -> None:
-    assert run_device_tests(DEVICE, ZOO_EMULATION_ORDER=order) >= 500
+    assert run_device_tests(DEVICE, *ONE_PROCESS, ZOO_EMULATION_ORDER=order) >= 500
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", emulate.SANITIZERS)
 def test_all_op_specs_pass_with_sanitizers(sanitizer: str) -> None:
-    assert run_device_tests(DEVICE, sanitizer=sanitizer) >= 500
+    assert run_device_tests(DEVICE, *ONE_PROCESS, sanitizer=sanitizer) >= 500
 
 
 def test_the_caching_allocator_serves_the_device_too() -> None:

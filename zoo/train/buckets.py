@@ -51,19 +51,18 @@ class _Bucket:
         return f"the gradients of {self.names[0]}{more}"
 
     def allocate(self, narrow: bool) -> None:
-        size = sum(p.size for p in self.parameters)
-        self.memory = engine.zeros(size, dtype=self.parameters[0].dtype)
+        size, device = sum(p.size for p in self.parameters), self.parameters[0].device
+        self.memory = engine.zeros(size, dtype=self.parameters[0].dtype, device=device)
         if narrow:
-            self.narrow = engine.zeros(size, dtype=engine.bfloat16)
-        flat, start = self.memory.numpy(), 0
+            self.narrow = engine.zeros(size, dtype=engine.bfloat16, device=device)
+        start = 0
         for parameter in self.parameters:
             # In the memory order of the parameter, as the optimizer wants it.
-            like = parameter.detach().numpy()
-            order = axes_in_memory(like)
-            shape = [like.shape[axis] for axis in order]
-            slot = flat[start : start + like.size].reshape(shape)
-            self.slots.append(engine.from_numpy(slot.transpose(np.argsort(order))))
-            start += like.size
+            order = axes_in_memory(parameter)
+            slot = self.memory[start : start + parameter.size]
+            slot = slot.reshape([parameter.shape[axis] for axis in order])
+            self.slots.append(slot.permute_dims(np.argsort(order).tolist()))
+            start += parameter.size
 
 
 @dataclass
@@ -137,7 +136,9 @@ class GradientBuckets:
 
     def arm(self) -> None:
         """The next backward is the last one of this step: buckets may leave as they fill."""
-        self._armed = True
+        # A GPU that waits for another does nothing else, and cannot be asked why: there, gradients
+        # leave in `finish`, when all ranks are known to be at the same point.
+        self._armed = all(bucket.memory.device == "cpu" for bucket in self._buckets)
         for bucket in self._buckets:
             bucket.missing = len(bucket.parameters)
 

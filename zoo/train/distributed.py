@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
-from zoo.train.errors import TrainError
+from zoo.placement import chosen_device, host_array
+from zoo.train.errors import ConfigError, TrainError
 
 if TYPE_CHECKING:
     from engine.distributed import Group
@@ -64,6 +65,17 @@ class Ranks:
     def lines(self) -> list[str]:
         """What a person should know of the ranks before a run, one string a line."""
         return []
+
+    def device(self, name: str) -> str:
+        """Where this rank computes if people ask for the device `name`: with several ranks on a
+        machine, each on a GPU of its own.
+
+        Raises:
+            ConfigError: the ranks of this machine outnumber its GPUs, or would share one.
+            DeviceMissing: there is no such device.
+            RanksDiffer: some machines have GPUs, others none.
+        """
+        return name
 
     def folder(self, folder: OutFolder) -> AbstractContextManager[Path]:
         """A run's folder, which all ranks have chosen and rank 0 makes."""
@@ -202,6 +214,26 @@ class ManyRanks(Ranks):
         each = f"{threads} thread{'s' if threads > 1 else ''} each"
         return [f"{self.size} ranks of {each}; every batch is shared out among them"]
 
+    def device(self, name: str) -> str:
+        kind, here = chosen_device(name).type, self.group.local_size
+        self.agree("kinds of devices", kind)
+        if kind == "cpu":
+            return name
+        gpus = engine.cuda.device_count()
+        if here > gpus:
+            raise ConfigError(
+                f"device={name}: {here} ranks on this machine, and {gpus} GPU{'s'[: gpus != 1]}; "
+                f"expected a GPU for each rank: --nproc {gpus}, or --device cpu"
+            )
+        if name in ("cuda", "auto"):
+            return f"cuda:{self.group.local_rank}"
+        if here > 1:
+            raise ConfigError(
+                f"device={name}: {here} ranks on this machine cannot share a GPU; expected cuda, "
+                "which gives each its own"
+            )
+        return name
+
     def folder(self, folder: OutFolder) -> AbstractContextManager[Path]:
         self.wait()  # all have looked whether it is empty
         return folder if self.rank == 0 else nullcontext(folder.path)
@@ -325,12 +357,12 @@ class ManyRanks(Ranks):
         if not self._statistics:
             return
         share = 1 / self.size if share is None else share
-        parts = [t.numpy().reshape(-1) for t in self._statistics]
+        parts = [host_array(t).reshape(-1) for t in self._statistics]
         together = engine.from_numpy(np.concatenate(parts) * np.float32(share))
         self.group.all_reduce(together, label="running statistics")
         ends = np.cumsum([part.size for part in parts])[:-1]
         for tensor, mean in zip(self._statistics, np.split(together.numpy(), ends), strict=True):
-            tensor.copy_(engine.from_numpy(mean))
+            tensor.copy_(engine.asarray(mean, device=tensor.device))
 
 
 def current_ranks() -> Ranks:

@@ -257,7 +257,8 @@ def resume(
 def _load(model: str, weights: PathLike | None, classes: int, config: TrainConfig) -> ImageModel:
     """The network with a last layer for `classes` classes, where it is to be trained."""
     engine.manual_seed(config.seed)  # of the values that no weights set
-    return expect_images(zoo.load(model, weights, classes, device=config.device))
+    device = current_ranks().device(config.device)
+    return expect_images(zoo.load(model, weights, classes, device=device))
 
 
 def _thresholds(prepared: PreparedFolder) -> tuple[float, ...] | None:

@@ -123,7 +123,8 @@ def load_network(
     engine.manual_seed(config.seed)  # of the values that no weights set
     try:
         options = {**options, "dropout": config.dropout}
-        return expect_text(zoo.load(model, weights, device=config.device, **options))
+        device = current_ranks().device(config.device)
+        return expect_text(zoo.load(model, weights, device=device, **options))
     except ValueError as error:
         if isinstance(error, zoo.LoadError | TokenizerError):
             raise

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any
 import engine
 from engine.optim import Scheduler, clip_grad_norm_
 from zoo.data.errors import DataError
-from zoo.placement import device_of
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.average import WeightAverage, full_state, replaced_state
 from zoo.train.callbacks import Callback, LogCallback, Terminal
 from zoo.train.checkpoint import Checkpoint, Checkpoints
-from zoo.train.errors import ConfigError, Interrupted, TrainingDiverged, quoted
+from zoo.train.errors import Interrupted, TrainingDiverged, quoted
 from zoo.train.finite import all_finite, not_finite
 from zoo.train.loop_config import LoopConfig
 from zoo.train.progress import Best, Progress
@@ -75,9 +74,6 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.ranks = self.task.ranks
-        device = device_of(self.model)
-        if self.ranks.size > 1 and device.type != "cpu":
-            raise ConfigError(f"device={device}: ranks train on CPUs; give --device or --nproc")
         self.ranks.start(self.model)
         sharded = self.config.shard_optimizer == "on"
         self.optimizer = self.ranks.optimizer(self.task.make_optimizer(), sharded)
