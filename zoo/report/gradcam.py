@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import engine
 from engine.nn import functional as F
-from zoo.data import to_tensor
-from zoo.placement import device_of, host_array
+from zoo.placement import host_array
+from zoo.train.inference import as_input
 
 if TYPE_CHECKING:
     from zoo.models.image_model import ImageModel
@@ -67,9 +67,7 @@ def heat_maps(
 
 def _maps_and_logits(model: ImageModel, images: NDArray[np.uint8]) -> tuple[Any, Any]:
     """The last feature maps, as the start of a graph, and the logits computed from them."""
-    preprocessing = model.preprocessing
-    pixels = to_tensor(images).to(device_of(model))
-    x = F.normalize_images(pixels, preprocessing.mean, preprocessing.std)
+    x = as_input(model, images, model.preprocessing)
     with engine.no_grad():
         maps = model.forward_features(x)
     maps = maps.detach()

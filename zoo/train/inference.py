@@ -23,9 +23,14 @@ if TYPE_CHECKING:
 
 def forward(model: ImageModel, images: NDArray[np.uint8], preprocessing: Preprocessing) -> Any:
     """Logits (N, classes) of a batch (N, H, W, 3) uint8; differentiable in training mode."""
+    return model(as_input(model, images, preprocessing))
+
+
+def as_input(model: ImageModel, images: NDArray[np.uint8], preprocessing: Preprocessing) -> Any:
+    """A batch (N, H, W, 3) uint8 as the model takes it: normalised, (N, 3, H, W) float32, where the
+    model is."""
     pixels = to_tensor(images).to(device_of(model))
-    x = F.normalize_images(pixels, preprocessing.mean, preprocessing.std)
-    return model(x)  # (N, 3, H, W) float32 -> (N, classes)
+    return F.normalize_images(pixels, preprocessing.mean, preprocessing.std)
 
 
 def evaluate(
