@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.benchmarks import language, tensors
 from tests.benchmarks.workload import Work, Workload
 
@@ -65,10 +67,16 @@ def _conv(batch: int, size: int, c: int, k: int, window: int, stride: int = 1) -
 
 
 # Multiply-adds of one forward pass at 224 px, times 2.
-RESNET_FLOPS = {"resnet18": 3.63e9, "resnet50": 8.18e9}
+FLOPS = {"resnet18": 3.63e9, "resnet50": 8.18e9, "vgg16": 30.96e9}
 
 
-def _resnet_inference(arch: str, batch: int) -> Workload:
+def _peer_network(arch: str) -> Any:
+    from tests.zoo.reference import torch_resnet, torch_vgg
+
+    return (torch_vgg if arch.startswith("vgg") else torch_resnet).build(arch)
+
+
+def _inference(arch: str, batch: int) -> Workload:
     def ours() -> Work:
         import engine
         import zoo
@@ -85,9 +93,7 @@ def _resnet_inference(arch: str, batch: int) -> Workload:
     def peer() -> Work:
         import torch
 
-        from tests.zoo.reference.torch_resnet import build
-
-        model = build(arch).eval().to(memory_format=torch.channels_last)
+        model = _peer_network(arch).eval().to(memory_format=torch.channels_last)
         x = torch.randn(batch, 3, 224, 224).to(memory_format=torch.channels_last)
 
         def work() -> object:
@@ -96,12 +102,10 @@ def _resnet_inference(arch: str, batch: int) -> Workload:
 
         return work
 
-    return Workload(
-        f"{arch} inference, batch {batch}", batch * RESNET_FLOPS[arch], ours, peer, rounds=7
-    )
+    return Workload(f"{arch} inference, batch {batch}", batch * FLOPS[arch], ours, peer, rounds=7)
 
 
-def _resnet_training(arch: str, batch: int) -> Workload:
+def _training(arch: str, batch: int) -> Workload:
     def ours() -> Work:
         import engine
         import zoo
@@ -124,10 +128,8 @@ def _resnet_training(arch: str, batch: int) -> Workload:
     def peer() -> Work:
         import torch
 
-        from tests.zoo.reference.torch_resnet import build
-
         layout = {"memory_format": torch.channels_last}
-        model = build(arch).train().to(**layout)
+        model = _peer_network(arch).train().to(**layout)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
         x, y = torch.randn(batch, 3, 224, 224).to(**layout), torch.randint(0, 1000, (batch,))
 
@@ -138,9 +140,8 @@ def _resnet_training(arch: str, batch: int) -> Workload:
 
         return work
 
-    return Workload(
-        f"{arch} training step, batch {batch}", 3 * batch * RESNET_FLOPS[arch], ours, peer, rounds=5
-    )
+    name = f"{arch} training step, batch {batch}"
+    return Workload(name, 3 * batch * FLOPS[arch], ours, peer, rounds=5)
 
 
 def _overhead(library: str) -> Workload:
@@ -212,10 +213,13 @@ WORKLOADS = [
     _conv(16, 14, 1024, 256, 1),
     _conv(16, 56, 128, 128, 3, 2),
     _conv(16, 224, 3, 64, 7, 2),
-    _resnet_inference("resnet50", 1),
-    _resnet_inference("resnet50", 16),
-    _resnet_training("resnet18", 32),
-    _resnet_training("resnet50", 16),
+    _inference("resnet50", 1),
+    _inference("resnet50", 16),
+    _training("resnet18", 32),
+    _training("resnet50", 16),
+    _inference("vgg16", 1),
+    _inference("vgg16", 8),
+    _training("vgg16", 8),
     _overhead("numpy"),
     _overhead("torch"),
     _mlp(1),
