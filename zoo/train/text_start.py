@@ -121,9 +121,9 @@ def load_network(
         SettingsConflict: it cannot be built with these sizes.
     """
     engine.manual_seed(config.seed)  # of the values that no weights set
+    device = current_ranks().device(config.device)
     try:
         options = {**options, "dropout": config.dropout}
-        device = current_ranks().device(config.device)
         return expect_text(zoo.load(model, weights, device=device, **options))
     except ValueError as error:
         if isinstance(error, zoo.LoadError | TokenizerError):
