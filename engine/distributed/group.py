@@ -136,7 +136,7 @@ class Group:
             changed(tensor)
 
         if background:
-            return self._start(run)
+            return Work(self._in_background(lambda: run(self._back)))
         run(self._front)
         return tensor
 
@@ -257,31 +257,28 @@ class Group:
     def _until(self, timeout: float | None) -> float:
         return time.monotonic() + (self.timeout if timeout is None else timeout)
 
-    def _start(self, run: Callable[[Transport], None]) -> Work:
+    def _in_background(self, run: Callable[[], None]) -> Future[float]:
+        """The seconds that it takes."""
+
         def timed() -> float:
             started = time.perf_counter()
-            run(self._back)
+            run()
             return time.perf_counter() - started
 
-        return Work(self._thread.submit(timed))
+        return self._thread.submit(timed)
 
     def _on_device(self, device: NcclLane, timeout: float | None, label: str) -> Work:
         """Wait in the background for what was given to a GPU, which may wait for other ranks."""
-        seconds = self.timeout if timeout is None else timeout
-
-        def finish() -> float:
-            started = time.perf_counter()
-            device.finish()
-            return time.perf_counter() - started
+        started, until = time.monotonic(), self._until(timeout)
 
         def late() -> RankTimeout:
             device.abort()
             return RankTimeout(
-                f"rank {self.rank} of {self.size} waited {seconds:.0f} s for the others' GPUs in "
-                f"{label}. A rank may be stopped, cut off or gone"
+                f"rank {self.rank} of {self.size} waited {until - started:.0f} s for the others' "
+                f"GPUs in {label}. A rank may be stopped, cut off or gone"
             )
 
-        return Work(self._thread.submit(finish), time.monotonic() + seconds, late)
+        return Work(self._in_background(device.finish), until, late)
 
     def _contiguous(self, tensor: Tensor, operation: str) -> NDArray[Any]:
         if not tensor.is_contiguous():

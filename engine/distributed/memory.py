@@ -78,9 +78,7 @@ def narrow_tensor(bits: NDArray[np.uint16], dtype: Any) -> Tensor:
 def changed(tensor: Tensor) -> None:
     """Count a change of the memory that the tape has not seen, so that a backward that needs the
     old values says so."""
-    with_none = tensor.detach()
+    part = tensor.detach()
     if tensor.ndim:
-        with_none = with_none[:0]
-        with_none.copy_(_C.zeros(with_none.shape, dtype=tensor.dtype, device=tensor.device))
-    else:
-        with_none.copy_(with_none.clone())
+        part = part[:0]  # of nothing, where that can be
+    part.copy_(part.clone())

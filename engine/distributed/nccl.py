@@ -30,7 +30,7 @@ class NcclLane:
         if ranks.rank == 0:
             key[:] = np.frombuffer(nccl.unique_id(), np.uint8)
         ranks.broadcast(key, 0, until, "the key of NCCL")
-        self._ranks, self._device = ranks.size, device
+        self._ranks = ranks.size
         self._group = nccl.Communicator(ranks.rank, ranks.size, key.tobytes(), device)
 
     def all_reduce(self, tensor: Tensor, operation: str) -> None:
@@ -49,7 +49,7 @@ class NcclLane:
         Raises:
             engine.cuda.nccl.NcclError: the way to another GPU broke.
         """
-        engine.cuda.synchronize(self._device)
+        engine.cuda.synchronize(self._group.device)
         self._group.check()
 
     def abort(self) -> None:

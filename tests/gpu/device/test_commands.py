@@ -10,12 +10,11 @@ import pytest
 from PIL import Image
 
 import engine
-import hub
 import zoo
+from tests.gpu.device.runs import assert_alike, draw_pictures
 from zoo.train.errors import Interrupted
 from zoo.train.measure import measure, open_model
 
-COLOURS = {"red": (200, 40, 40), "green": (40, 200, 40)}
 SETTINGS: dict[str, Any] = {
     "epochs": 2, "batch_size": 4, "threads": 1, "feature_cache": 0.0, "report": False,
     "say": lambda line: None, "val_fraction": 0.25, "augment": "none", "optimizer": "sgd",
@@ -25,29 +24,12 @@ SETTINGS: dict[str, Any] = {
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    for name, colour in COLOURS.items():
-        (tmp_path / "pictures" / name).mkdir(parents=True)
-        for i in range(4):
-            noisy = np.clip(colour + rng.normal(0, 30, (32, 32, 3)), 0, 255).astype(np.uint8)
-            Image.fromarray(noisy).save(tmp_path / "pictures" / name / f"{i}.png")
-    return tmp_path / "pictures"
+    return draw_pictures(tmp_path / "pictures", 32)
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZOO_HOME", str(tmp_path / "home"))
-
-
-def weights_of(run: Any) -> dict[str, np.ndarray]:
-    return hub.read_safetensors(run.weights)[0]
-
-
-def assert_alike(here: Any, there: Any) -> None:
-    first, second = weights_of(here), weights_of(there)
-    assert first.keys() == second.keys()
-    for name, value in first.items():
-        np.testing.assert_allclose(second[name], value, rtol=5e-3, atol=5e-4, err_msg=name)
 
 
 @pytest.mark.parametrize("recipe", ["linear", "full"])
@@ -57,7 +39,7 @@ def test_finetuning_pictures(recipe: str, pictures: Path, tmp_path: Path, device
                      **SETTINGS)
         for where in ("cpu", device)
     )  # fmt: skip
-    assert_alike(here, there)
+    assert_alike(here.weights, there.weights)
     on_device = measure(str(there.path), str(pictures), device=device)
     on_cpu = measure(str(there.path), str(pictures))
     assert on_device.accuracy == on_cpu.accuracy
@@ -80,7 +62,7 @@ def test_a_run_goes_on_on_another_device(pictures: Path, tmp_path: Path, device:
     halves = zoo.train.resume(
         tmp_path / "halves", expected={"device": "cpu"}, report=False, say=lambda line: None
     )
-    assert_alike(whole, halves)
+    assert_alike(whole.weights, halves.weights)
 
 
 def test_predictions_and_heat_maps(pictures: Path, device: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from engine import _C
 from tests.gpu import stand_ins
+from tests.gpu.device.runs import LOAD
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -26,11 +27,9 @@ def folder(device: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    start = (
-        "import ctypes, os\nimport numpy as np\nimport engine\nfrom engine import _C\n"
-        "from engine.nn import functional as F\nfrom engine.cuda import kernels, nccl\n"
-        "path = os.environ['ZOO_EMULATED_LIBRARY']\n"
-        "_C._load_backend(path)\nkernels.open_at(path)\n"
+    start = LOAD + (
+        "import ctypes\nimport numpy as np\nimport engine\n"
+        "from engine.nn import functional as F\nfrom engine.cuda import nccl\n"
     )
     return subprocess.run(
         [sys.executable, "-c", start + code], cwd=ROOT, capture_output=True, text=True,

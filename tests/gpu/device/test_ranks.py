@@ -8,22 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
-import hub
 from engine import _C
 from tests.gpu import stand_ins
+from tests.gpu.device.runs import LOAD, assert_alike, draw_pictures
 
 ROOT = Path(__file__).resolve().parents[3]
-# The emulation is not found by itself, as a driver is.
-START = (
-    "import os, sys\nfrom engine import _C\nfrom engine.cuda import kernels\n"
-    "library = os.environ.get('ZOO_EMULATED_LIBRARY')\n"
-    "if library: _C._load_backend(library); kernels.open_at(library)\n"
-    "from cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
-)
+START = LOAD + "import sys\nfrom cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +33,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
-    for name, colour in {"red": (200, 40, 40), "green": (40, 200, 40)}.items():
-        (folder / name).mkdir()
-        for i in range(4):
-            noisy = np.clip(colour + rng.normal(0, 30, (16, 16, 3)), 0, 255).astype(np.uint8)
-            Image.fromarray(noisy).save(folder / name / f"{i}.png")
-    return folder
+    return draw_pictures(tmp_path_factory.mktemp("drawn") / "pictures", 16)
 
 
 def zoo(env: dict[str, str], ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -65,13 +51,6 @@ def trained(env: dict[str, str], out: Path, ranks: int, *arguments: str) -> Path
     return out
 
 
-def assert_alike(here: Path, there: Path) -> None:
-    first, second = (hub.read_safetensors(run / "model.safetensors")[0] for run in (here, there))
-    assert first.keys() == second.keys()
-    for name, value in first.items():
-        np.testing.assert_allclose(second[name], value, rtol=5e-3, atol=5e-4, err_msg=name)
-
-
 @pytest.mark.parametrize("more", [[], ["--shard-optimizer", "on", "--exchange", "bfloat16"]])
 def test_two_ranks_on_gpus_learn_what_two_on_processors_do(
     more: list[str], environment: dict[str, str], pictures: Path, tmp_path: Path
@@ -82,7 +61,7 @@ def test_two_ranks_on_gpus_learn_what_two_on_processors_do(
         trained(environment, tmp_path / device, 2, "--device", device, *common)
         for device in ("cpu", "cuda")
     )
-    assert_alike(on_cpu, on_gpus)
+    assert_alike(on_cpu / "model.safetensors", on_gpus / "model.safetensors")
     summaries = [json.loads((run / "summary.json").read_text()) for run in (on_cpu, on_gpus)]
     assert summaries[0]["val_accuracy"] == summaries[1]["val_accuracy"]
 
@@ -91,11 +70,15 @@ def test_more_ranks_than_gpus_are_refused(
     environment: dict[str, str], pictures: Path, tmp_path: Path
 ) -> None:
     count = _C._backend_info()["device_count"]
-    for ranks, device, said in (
-        (count + 1, "cuda", f"{count + 1} ranks on this machine, and {count} GPUs"),
-        (2, "cuda:1", "2 ranks on this machine cannot share a GPU; expected cuda"),
-    ):
-        done = zoo(environment, ranks, "finetune", "resnet20", "--data", str(pictures),
-                   "--device", device, "--out", str(tmp_path / "run"))  # fmt: skip
-        assert done.returncode != 0 and said in done.stderr, done.stderr
-        assert not (tmp_path / "run").exists()
+    text = tmp_path / "text.txt"
+    text.write_text("To be, or not to be. " * 200)
+    for model, data in (("resnet20", pictures), ("gpt_shakespeare", text)):
+        for ranks, device, said in (
+            (count + 1, "cuda", f"{count + 1} ranks on this machine, and {count} GPUs"),
+            (2, "cuda:1", "2 ranks on this machine cannot share a GPU; expected cuda"),
+        ):
+            done = zoo(environment, ranks, "finetune", model, "--data", str(data),
+                       "--device", device, "--out", str(tmp_path / "run"))  # fmt: skip
+            assert done.returncode != 0, done.stdout
+            assert f"zoo: device={device}: {said}" in done.stderr, done.stderr
+            assert not (tmp_path / "run").exists()

@@ -19,29 +19,42 @@ inline int memory_file() {
   return file;
 }
 
+inline off_t offset_of(const void* base) {
+  return static_cast<off_t>(reinterpret_cast<uintptr_t>(base));
+}
+[[noreturn]] inline void missing(const char* what, size_t bytes, const void* base) {
+  std::fprintf(stderr, "a stand-in library %s %zu bytes at %p, which are not there\n", what, bytes,
+               base);
+  std::abort();
+}
+
+inline void read(const void* base, void* to, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const auto n = pread(memory_file(), static_cast<char*>(to) + done, bytes - done,
+                         offset_of(base) + static_cast<off_t>(done));
+    if (n <= 0) missing("read", bytes, base);
+    done += static_cast<size_t>(n);
+  }
+}
+inline void write(void* base, const void* from, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const auto n = pwrite(memory_file(), static_cast<const char*>(from) + done, bytes - done,
+                          offset_of(base) + static_cast<off_t>(done));
+    if (n <= 0) missing("wrote", bytes, base);
+    done += static_cast<size_t>(n);
+  }
+}
+
 // An element of the device's memory.
 template <class T>
 T read(const void* base, int64_t index) {
   T value;
-  const off_t at = static_cast<off_t>(reinterpret_cast<uintptr_t>(base)) +
-                   index * static_cast<int64_t>(sizeof(T));
-  if (pread(memory_file(), &value, sizeof value, at) != sizeof value) {
-    std::fprintf(stderr, "a stand-in library read element %ld of %p, which is not there\n",
-                 static_cast<long>(index), base);
-    std::abort();
-  }
+  read(static_cast<const T*>(base) + index, &value, sizeof value);
   return value;
 }
-
 template <class T>
 void write(void* base, int64_t index, T value) {
-  const off_t at = static_cast<off_t>(reinterpret_cast<uintptr_t>(base)) +
-                   index * static_cast<int64_t>(sizeof(T));
-  if (pwrite(memory_file(), &value, sizeof value, at) != sizeof value) {
-    std::fprintf(stderr, "a stand-in library wrote element %ld of %p, which is not there\n",
-                 static_cast<long>(index), base);
-    std::abort();
-  }
+  write(static_cast<T*>(base) + index, &value, sizeof value);
 }
 
 }  // namespace fakes

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "device_memory.h"
+#include "nccl_head.h"
 
 namespace {
 
@@ -35,17 +35,6 @@ float factor_of(int op, const Group& g) { return op == 0 ? static_cast<float>(g.
 
 }  // namespace
 
-struct Id {
-  char bytes[128];
-};
-
-FAKE int ncclGetVersion(int* version) {
-  *version = VERSION;
-  return 0;
-}
-FAKE const char* ncclGetErrorString(int status) {
-  return status == 6 ? "remote process exited or there was a network error" : "invalid argument";
-}
 FAKE const char* fake_log() { return log().c_str(); }
 FAKE void fake_break() { g_broken = true; }
 FAKE int ncclGetUniqueId(Id* id) {

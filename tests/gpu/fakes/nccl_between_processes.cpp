@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "device_memory.h"
+#include "nccl_head.h"
 
 namespace {
 
@@ -48,16 +48,10 @@ bool take(const Group& g, int rank, std::string* theirs) {
 }
 std::string bytes_of(const void* from, size_t count) {
   std::string bytes(count, '\0');
-  for (size_t i = 0; i < count; ++i) {
-    bytes[i] = fakes::read<char>(from, static_cast<int64_t>(i));
-  }
+  fakes::read(from, bytes.data(), count);
   return bytes;
 }
-void put(const std::string& bytes, void* to) {
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    fakes::write<char>(to, static_cast<int64_t>(i), bytes[i]);
-  }
-}
+void put(const std::string& bytes, void* to) { fakes::write(to, bytes.data(), bytes.size()); }
 float number(const std::string& bytes, int dtype, size_t i) {
   uint32_t bits = 0;
   if (dtype == kFloat32) {
@@ -85,17 +79,6 @@ int done(Group* g) {
 
 }  // namespace
 
-struct Id {
-  char bytes[128];
-};
-
-FAKE int ncclGetVersion(int* version) {
-  *version = VERSION;
-  return 0;
-}
-FAKE const char* ncclGetErrorString(int status) {
-  return status == kFailed ? "remote process exited or there was a network error" : "invalid usage";
-}
 FAKE int ncclGetUniqueId(Id* id) {
   std::memset(id, 0, sizeof *id);
   std::snprintf(id->bytes, sizeof id->bytes, "%08x", std::random_device()());
