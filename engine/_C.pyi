@@ -1547,6 +1547,10 @@ def _apply_function(function: typing.Any, *args) -> typing.Any:
     Runs function.forward and records function.backward.
     """
 def _attention(arg0: Tensor, arg1: Tensor, arg2: Tensor, arg3: Tensor | None, arg4: float, arg5: builtins.bool) -> Tensor: ...
+def _autocast_dtypes() -> typing.Annotated[list[DType | None], "FixedSize(2)"]:
+    """
+    What products on (cpu, cuda) are computed in on this thread, None for what they are in.
+    """
 def _backend_absence() -> str:
     """
     Why no library of kernels for GPUs is loaded; empty if one is.
@@ -1605,6 +1609,10 @@ def _self_attention(arg0: Tensor, arg1: int, arg2: float, arg3: builtins.bool) -
 def _set_anomaly_mode(backward: builtins.bool, forward: builtins.bool) -> tuple:
     """
     Sets what is watched; returns what was.
+    """
+def _set_autocast_dtypes(dtypes: typing.Annotated[collections.abc.Sequence[DType | None], "FixedSize(2)"]) -> None:
+    """
+    What engine.autocast does for a block and undoes.
     """
 def _set_default_device(device: typing.Any) -> None:
     """

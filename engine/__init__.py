@@ -16,9 +16,10 @@ import os as _os
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from engine import _C, autograd, interop, routines
+from engine import _C, amp, autograd, interop, routines
 from engine._C import *  # noqa: F403
 from engine._C import AutogradError, Device, Generator, Tensor, dtype
+from engine.amp import autocast
 from engine.autograd.gradients import grad  # type: ignore[assignment]
 from engine.creation import (  # type: ignore[assignment]  # noqa: F401
     arange,
@@ -110,6 +111,8 @@ __all__ = [  # noqa: PLE0604
     "grad",
     "inference_mode",
     "no_grad",
+    "amp",
+    "autocast",
     "autograd",
     "cuda",
     "distributed",

@@ -75,7 +75,8 @@ if [ $# -gt 0 ]; then
   ZOO_ALLOCATOR=${ZOO_ALLOCATOR:-system} tests "$@"
 else
   # Every tensor from the system's allocator, so that each end of each block is watched; what tests
-  # the pool itself, and what counts its blocks, with the pool.
+  # the pool itself, and what counts its blocks, with the pool. Sanitizers keep freed memory aside, so
+  # there is no test of growth.
   ZOO_ALLOCATOR=system tests tests/engine/test_ops.py tests/engine/test_autograd.py \
     tests/engine/test_double_backward.py tests/engine/test_dlpack.py tests/engine/test_properties.py \
     tests/engine/test_tensor.py tests/engine/test_indexing_random.py tests/engine/test_hooks.py \
@@ -84,10 +85,10 @@ else
     tests/engine/test_embedding.py tests/engine/test_softmax.py tests/engine/test_quantized.py \
     tests/engine/test_image.py tests/engine/test_random.py tests/engine/test_optim_step.py
   tests tests/engine/test_system.py tests/engine/test_autograd_processes.py \
-    -k 'not lock and not every_instruction_set'
+    -k 'not lock and not every_instruction_set and not grow_by_less'
 fi
-if compgen -G "$build/reports/*" > /dev/null; then
-  cat "$build"/reports/*
+# Tests ask for more memory than there is, and the refusal is an error that they want.
+if cat "$build"/reports/* 2> /dev/null | grep -v 'failed to allocate 0x'; then
   echo "sanitize.sh: $kind reported faults, see above" >&2
   exit 1
 fi

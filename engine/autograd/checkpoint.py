@@ -17,6 +17,7 @@ class _Frame:
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
         self.fn, self.args, self.kwargs = fn, args, kwargs
         self.rng_state = _C.get_rng_state()
+        self.autocast = _C._autocast_dtypes()
         self.count = 0
         self.again: dict[int, Tensor] = {}
 
@@ -33,11 +34,14 @@ class _Frame:
         saved: list[Tensor] = []
         rng_state = _C.get_rng_state()
         _C.set_rng_state(self.rng_state)
+        autocast = _C._autocast_dtypes()  # none, in a backward pass
+        _C._set_autocast_dtypes(self.autocast)
         try:
             with enable_grad(), saved_tensors_hooks(saved.append, _refuse):
                 self.fn(*map(_cut, self.args), **{k: _cut(v) for k, v in self.kwargs.items()})
         finally:
             _C.set_rng_state(rng_state)
+            _C._set_autocast_dtypes(autocast)
         if len(saved) != self.count:
             raise AutogradError(
                 f"checkpoint: {_name(self.fn)} saved {self.count} tensors when it first ran and "

@@ -79,7 +79,8 @@ _RANDOM = {
 }  # fmt: skip
 _SYSTEM = {
     "Gradients": (
-        "grad", "no_grad", "enable_grad", "inference_mode", "is_grad_enabled", "set_grad_enabled",
+        "grad", "no_grad", "enable_grad", "inference_mode", "autocast", "is_grad_enabled",
+        "set_grad_enabled",
         "Node", "AutogradError",
     ),
     "Threads and the processor": (
@@ -205,6 +206,7 @@ _WHOLE_MODULES = [
         "engine.distributed",
         "Several processes that work on the same tensors, over MPI.",
     ),
+    Page("engine/amp.md", "engine.amp", "engine.amp", "Mixed precision."),
     Page("engine/cuda.md", "engine.cuda", "engine.cuda", "What is known of GPUs."),
     Page("zoo/zoo.md", "zoo", "zoo", "Models, fine-tuning, results; and errors of loading."),
     Page("zoo/models.md", "Models", "zoo.models.zoo_model", "What all models have."),

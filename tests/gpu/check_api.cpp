@@ -47,6 +47,8 @@ static_assert(offsetof(blas::Choice, state) == offsetof(cublasLtMatmulHeuristicR
 
 SAME(dnn::kFloat, CUDNN_DATA_FLOAT);
 SAME(dnn::kDouble, CUDNN_DATA_DOUBLE);
+SAME(dnn::kHalf, CUDNN_DATA_HALF);
+SAME(dnn::kBFloat16, CUDNN_DATA_BFLOAT16);
 SAME(dnn::kNHWC, CUDNN_TENSOR_NHWC);
 SAME(dnn::kCrossCorrelation, CUDNN_CROSS_CORRELATION);
 SAME(dnn::kDefaultMath, CUDNN_DEFAULT_MATH);

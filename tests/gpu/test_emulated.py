@@ -60,6 +60,10 @@ def test_a_part_of_the_op_specs_passes() -> None:
     assert run_device_tests(f"{DEVICE}/test_specs.py", "-k", f"({names}) and not layout") >= 40
 
 
+def test_mixed_precision() -> None:
+    assert run_device_tests(f"{DEVICE}/test_amp.py") >= 15
+
+
 def test_commands_predict_and_write_on_the_device() -> None:
     assert run_device_tests(f"{DEVICE}/test_commands.py", "-k", "text or heat or auto") == 3
 

@@ -23,6 +23,7 @@ from zoo.placement import device_of, wait_for
 from zoo.train.config import TrainConfig
 from zoo.train.inference import forward
 from zoo.train.parts import augmentation, freeze_for_epoch, head_epochs, set_training_mode
+from zoo.train.precision import mixed
 
 if TYPE_CHECKING:
     from engine.nn import Module
@@ -232,8 +233,10 @@ def _measured(
     if trains_all:
         freeze_for_epoch(model, config, config.epochs - 1)
         set_training_mode(model, config)
-        logits = forward(model, images, model.preprocessing)
-        F.cross_entropy(logits, engine.asarray(labels, device=logits.device)).backward()
+        with mixed(config, model):
+            logits = forward(model, images, model.preprocessing)
+            loss = F.cross_entropy(logits, engine.asarray(labels, device=logits.device))
+        loss.backward()
     else:
         model.eval()
         with engine.no_grad():

@@ -100,6 +100,12 @@ class LoopConfig:
     rank_timeout: float = setting(
         300.0, "seconds that ranks wait for each other before the run ends", least=1, free=True
     )
+    precision: str = setting(
+        "float32",
+        "what products and convolutions are computed in while training; bfloat16, or float16 for "
+        "GPUs without it: faster there, with weights that stay float32",
+        choices=("float32", "bfloat16", "float16"),
+    )
     device: str = setting("cpu", f"where to compute: {DEVICES}", free=True)
 
     def __post_init__(self) -> None:

@@ -33,6 +33,7 @@ from zoo.train.parts import (
     make_schedule,
     set_training_mode,
 )
+from zoo.train.precision import mixed
 from zoo.train.progress import Best
 from zoo.train.saved import save_weights
 from zoo.train.task import Evaluation, Sums, Task
@@ -171,11 +172,13 @@ class PictureTask(Task):
         """What is descended has smoothed, mixed and weighted targets; what is reported has not, so
         that training and validation can be compared."""
         tally = self.objective.tally()
-        (share,) = beside(self.model, np.float32(1 / weight))
+        (share,) = beside(self.model, np.float32(self.loss_scale / weight))
         for number, batch in enumerate(group, 1):
             if not len(batch.labels) and not self.synced_norms:
                 continue  # nobody waits for this rank within the model
-            logits = self._logits(batch.inputs)
+            with mixed(self.config, self.model):
+                logits = self._logits(batch.inputs)
+            logits = logits.astype(engine.float32)
             loss = self._loss(logits, batch)
             if len(batch.labels):
                 tally.add(host_array(logits), _main_labels(batch))

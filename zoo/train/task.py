@@ -113,6 +113,9 @@ class Task(ABC):
         """The batches of an epoch, from number `start` on; of each, this rank's part, which may be
         empty."""
 
+    loss_scale: float = 1.0
+    """What gradients are multiplied by, so that small ones of float16 do not become 0."""
+
     @abstractmethod
     def backward(self, group: Sequence[Any], weight: int) -> Sums:
         """Add up the gradients of the batches of one step: each batch's loss is a sum, divided by

@@ -14,6 +14,7 @@ from engine import nn
 from engine.optim import AdamW
 from zoo.placement import beside, device_of, wait_for
 from zoo.train.estimate import resident_bytes, undone
+from zoo.train.precision import mixed
 from zoo.train.samples import SAMPLE_TOKENS
 from zoo.train.text_config import TextConfig
 
@@ -82,11 +83,11 @@ def estimate_text(model: TextModel, tokens: int, config: TextConfig) -> TextEsti
     block = min(config.block_size, tokens - 1)
     half = max(block // 2, 1)
     with undone(model):
-        seconds, first = _measured(model, 1, half, trained=True)
+        seconds, first = _measured(model, config, 1, half, trained=True)
         rows = min(max(int(_SECONDS / max(2 * seconds, 1e-9)), 1), config.batch_size)
-        step, second = _measured(model, rows, block, trained=True)
-        forward, _ = _measured(model, rows, block, trained=False)
-        decode, _ = _measured(model, 1, 1, trained=False)
+        step, second = _measured(model, config, rows, block, trained=True)
+        forward, _ = _measured(model, config, rows, block, trained=False)
+        decode, _ = _measured(model, config, 1, 1, trained=False)
     token_bytes = max(second - first, 0.0) / max(rows * block - half, 1)
     sizes = [(p.size, p.requires_grad) for p in model.parameters()]
     everything = sum(size for size, _ in sizes)
@@ -106,7 +107,9 @@ def estimate_text(model: TextModel, tokens: int, config: TextConfig) -> TextEsti
     )
 
 
-def _measured(model: TextModel, rows: int, length: int, *, trained: bool) -> tuple[float, float]:
+def _measured(
+    model: TextModel, config: TextConfig, rows: int, length: int, *, trained: bool
+) -> tuple[float, float]:
     """(seconds, bytes) of one step on blocks of random tokens."""
     drawn = np.random.default_rng(0).integers(0, model.vocab, (rows, length))
     (ids,) = beside(model, drawn)
@@ -115,7 +118,9 @@ def _measured(model: TextModel, rows: int, length: int, *, trained: bool) -> tup
     started = time.perf_counter()
     if trained:
         model.train()
-        model.loss(ids, ids).backward()
+        with mixed(config, model):
+            loss = model.loss(ids, ids)
+        loss.backward()
     else:
         model.eval()
         with engine.no_grad():

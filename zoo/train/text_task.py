@@ -21,6 +21,7 @@ from zoo.text.perplexity import perplexity_of, text_loss
 from zoo.train.checkpoint import as_arrays, cannot_save
 from zoo.train.distributed import ALONE, Ranks
 from zoo.train.lora import add_lora, has_lora, lora_of, merged_state, save_adapter
+from zoo.train.precision import mixed
 from zoo.train.progress import Best
 from zoo.train.provenance import versions
 from zoo.train.task import Column, Evaluation, Sums, Task
@@ -122,12 +123,13 @@ class TextTask(Task):
         counted = int(self.ranks.sum(np.array([here]))[0])
         if not counted:
             return Sums()
-        (share,) = beside(self.model, np.asarray(1 / counted, np.float32))
+        (share,) = beside(self.model, np.asarray(self.loss_scale / counted, np.float32))
         total = 0.0
         for number, (ids, targets) in enumerate(group, 1):
             if (targets == IGNORED).all():
                 continue
-            loss = self.model.loss(*beside(self.model, ids, targets))
+            with mixed(self.config, self.model):
+                loss = self.model.loss(*beside(self.model, ids, targets))
             total += loss.item()
             if not math.isfinite(total):
                 return Sums(finite=False)

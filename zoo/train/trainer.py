@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import engine
 from engine.optim import Scheduler, clip_grad_norm_
 from zoo.data.errors import DataError
+from zoo.placement import device_of
 from zoo.stored import RUN_WEIGHTS
 from zoo.train.average import WeightAverage, full_state, replaced_state
 from zoo.train.callbacks import Callback, LogCallback, Terminal
@@ -81,6 +82,12 @@ class Trainer:
         steps_per_epoch = -(-len(self.task.batch_weights) // self.config.accumulation)
         self.total_steps = steps_per_epoch * self.config.epochs
         self.scheduler = Scheduler(self.optimizer, self.task.make_schedule(steps_per_epoch))
+        if self.config.precision != "float32" and device_of(self.model).type == "cpu":
+            self.say(
+                f"Note: precision {self.config.precision} is for GPUs; on a CPU it gives their "
+                "numbers, but takes longer than float32"
+            )
+        self.scaler = engine.amp.GradScaler(enabled=self.config.precision == "float16")
         self._saved = 0.0  # when the last checkpoint was written
         self._unsaved_best: dict[str, Any] | None = None
         self.average: WeightAverage | None = None
@@ -108,6 +115,7 @@ class Trainer:
                 {**checkpoint.state["optimizer"], "state": checkpoint.nested("optimizer")}
             )
             self.scheduler.load_state_dict(checkpoint.state["scheduler"])
+            self.scaler.load_state_dict(checkpoint.state.get("scaler", {}))
             self.progress = Progress.from_dict(checkpoint.state["progress"])
             if self.average is not None:
                 self.average.load(checkpoint.tensors("average"), self.progress.averaged)
@@ -201,6 +209,7 @@ class Trainer:
         # A batch that is not finite would spoil the running averages of batch norm as well.
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
         drawn = engine.get_rng_state()
+        self.task.loss_scale = self.scaler.get_scale()
         with self._saved_on_failure():
             try:
                 here = sum(len(range(*self.ranks.part(w).indices(w))) for w in weights)
@@ -213,6 +222,7 @@ class Trainer:
                 raise
         norm = math.nan
         if sums.finite:
+            self.scaler.unscale_(self.optimizer)
             longest = config.clip_norm or math.inf
             norm = clip_grad_norm_(self.model.parameters(), longest, error_if_nonfinite=False)
         culprit = "" if math.isfinite(norm) else not_finite(self.model, sums.finite)
@@ -226,8 +236,11 @@ class Trainer:
         else:
             for buffer, before in buffers:
                 buffer.copy_(before)
-            p.skipped += 1
-            p.skipped_in_a_row += 1
+            if not sums.finite or self.scaler.get_scale() <= 1:
+                p.skipped += 1
+                p.skipped_in_a_row += 1
+            # Else a smaller scale of float16's gradients may be all that is missing: no bad step.
+        self.scaler.update()
         self.optimizer.zero_grad()
         self.scheduler.step()
         p.seen += weight
@@ -241,6 +254,7 @@ class Trainer:
             "grad_norm": norm,
             "skipped": bool(culprit),
             **({"not_finite": culprit} if culprit else {}),
+            **({"loss_scale": self.task.loss_scale} if self.scaler.is_enabled() else {}),
         }
         self._tell("on_step", row)
         if p.skipped_in_a_row == config.max_bad_steps:
@@ -338,6 +352,8 @@ class Trainer:
             "optimizer": {k: v for k, v in optimizer.items() if k != "state"},
             "scheduler": self.scheduler.state_dict(),
         }
+        if self.scaler.is_enabled():
+            state["scaler"] = self.scaler.state_dict()
         if self.ranks.size > 1:
             state["rng_of_ranks"] = rng_of_ranks
         tensors = {f"model/{name}": t for name, t in self.task.tensors().items()}

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "autograd/arithmetic.h"
+#include "autograd/autocast.h"
 #include "autograd/node.h"
 
 namespace zoo {
@@ -253,6 +254,7 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& roots, std::vector<T
     }
   }
   GradMode mode(options.create_graph);
+  AutocastOff exact;
   return Walk(options, inputs).run(roots, std::move(grads));
 }
 

@@ -1,4 +1,5 @@
 // The walk, and whether operations are recorded.
+#include "autograd/autocast.h"
 #include "bindings/bind.h"
 
 namespace zoo {
@@ -44,6 +45,10 @@ void bind_autograd(py::module_& m, TensorClass& cls) {
         "Turns recording on or off for this thread.\n\n"
         "engine.no_grad() does it for a block and undoes it.\n\n"
         ">>> engine.set_grad_enabled(True)");
+  m.def("_autocast_dtypes", [] { return autocast_dtypes(); },
+        "What products on (cpu, cuda) are computed in on this thread, None for what they are in.");
+  m.def("_set_autocast_dtypes", [](const AutocastDtypes& dtypes) { autocast_dtypes() = dtypes; },
+        py::arg("dtypes"), "What engine.autocast does for a block and undoes.");
 }
 
 }  // namespace zoo

@@ -19,7 +19,8 @@ struct Conv2dShape {
   const void* packed_weight = nullptr;  // what conv2d_pack_weight_kernel made of the weight
 };
 
-// y = conv(x, weight) (* scale[k]) (+ bias[k]) (+ residual, laid out as y), then ReLU if asked.
+// y = conv(x, weight) (* scale[k]) (+ bias[k]) (+ residual, laid out as y), then ReLU if asked. scale
+// and bias are float32 where x is of 16 bits.
 struct Conv2dEpilogue {
   const void* scale = nullptr;
   const void* bias = nullptr;

@@ -1,4 +1,5 @@
-// Batch and layer normalisation over matrices whose rows are contiguous. float32 and float64.
+// Batch and layer normalisation over matrices whose rows are contiguous. float32 and float64; on GPUs
+// 16-bit dtypes too, whose numbers by column (scale, mean, weight, ...) are float32.
 #pragma once
 
 #include <cstdint>

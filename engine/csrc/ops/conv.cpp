@@ -3,6 +3,7 @@
 #include "kernels/conv.h"
 
 #include "autograd/node.h"
+#include "ops/fused.h"
 #include "ops/nn_ops.h"
 #include "ops/ops.h"
 #include "ops/packed.h"
@@ -136,7 +137,10 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Finish& finish, Conv2dSh
   check(!finish.residual.defined() || finish.residual.shape() == Dims{s.n, s.k, s.oh, s.ow},
         "conv2d: expected a residual of the result's shape ",
         to_string(Dims{s.n, s.k, s.oh, s.ow}), ", got ", describe(finish.residual));
-  const auto layout = [](const Tensor& t) { return t.defined() ? contiguous(t) : t; };
+  // Numbers by channel come in the dtype of the sums.
+  const auto layout = [&](const Tensor& t) {
+    return t.defined() ? contiguous(astype(t, wide_dtype(x.dtype()))) : t;
+  };
   const auto data = [](const Tensor& t) { return t.defined() ? t.data() : nullptr; };
   const Tensor scale = layout(finish.scale), bias = layout(finish.bias);
   const Tensor residual = finish.residual.defined()
@@ -185,8 +189,6 @@ Tensor forward(const Tensor& input, const Tensor& weight, const Finish& finish, 
 }
 
 Tensor forward(const Tensor& x, const Tensor& w, Conv2dShape s) { return forward(x, w, {}, s); }
-
-bool computes_in(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
 
 // The convolution whose pictures' gradient the transposed one is.
 Conv2dShape make_transposed_shape(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -244,10 +246,13 @@ Conv2dShape make_transposed_shape(const Tensor& x, const Tensor& weight, const T
 
 }  // namespace
 
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+Tensor conv2d(const Tensor& input, const Tensor& own_weight, const Tensor& own_bias,
               const Conv2dOptions& options, const Tensor& residual, bool relu) {
+  const Tensor x = autocast_narrow(input), weight = autocast_narrow(own_weight);
+  const Tensor bias = autocast_narrow(own_bias);
   const Conv2dShape s = make_shape(x, weight, bias, options);
-  if (!computes_in(x.dtype())) {
+  if (!has_kernels(x.dtype(), x.device())) {
+    AutocastOff exact;
     const auto wide = [](const Tensor& t) { return t.defined() ? astype(t, DType::kF32) : t; };
     return astype(conv2d(wide(x), wide(weight), wide(bias), options, wide(residual), relu),
                   x.dtype());
@@ -256,12 +261,14 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   return forward(x, weight, {Tensor(), bias, added, relu}, s);
 }
 
-Tensor conv2d_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+Tensor conv2d_norm(const Tensor& input, const Tensor& own_weight, const Tensor& own_bias,
                    const Conv2dOptions& convolution, const BatchNormTensors& norm, double eps,
                    const Tensor& residual, bool relu) {
+  const Tensor x = autocast_narrow(input), weight = autocast_narrow(own_weight);
+  const Tensor bias = autocast_narrow(own_bias);
   const bool records = needs_grad(x, weight, bias, residual, norm.weight, norm.bias) ||
                        needs_grad(norm.running_mean, norm.running_var);
-  if (records || !computes_in(x.dtype()) || !norm.running_mean.defined()) {
+  if (records || !has_kernels(x.dtype(), x.device()) || !norm.running_mean.defined()) {
     BatchNormOptions options;
     options.eps = eps;
     options.relu = relu;
@@ -278,10 +285,13 @@ Tensor conv2d_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   return convolve(contiguous(x, MemoryFormat::kChannelsLast), w, finish, s, false);
 }
 
-Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+Tensor conv_transpose2d(const Tensor& input, const Tensor& own_weight, const Tensor& own_bias,
                         const ConvTranspose2dOptions& options) {
+  const Tensor x = autocast_narrow(input), weight = autocast_narrow(own_weight);
+  const Tensor bias = autocast_narrow(own_bias);
   const Conv2dShape s = make_transposed_shape(x, weight, bias, options);
-  if (!computes_in(x.dtype())) {
+  if (!has_kernels(x.dtype(), x.device())) {
+    AutocastOff exact;
     return astype(conv_transpose2d(astype(x, DType::kF32), astype(weight, DType::kF32),
                                    bias.defined() ? astype(bias, DType::kF32) : bias, options),
                   x.dtype());

@@ -300,8 +300,9 @@ Tensor compute(HeadLoss loss, bool wants_x, bool wants_weight) {
 
 }  // namespace
 
-Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& target,
+Tensor linear_cross_entropy(const Tensor& input, const Tensor& own_weight, const Tensor& target,
                             const CrossEntropyOptions& options) {
+  const Tensor x = autocast_narrow(input), weight = autocast_narrow(own_weight);
   check_floating(kOp, x);
   check<TypeError>(weight.dtype() == x.dtype(), kOp, ": x is ", dtype_name(x.dtype()), ", weight ",
                    dtype_name(weight.dtype()), "; they must agree");
@@ -326,9 +327,11 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                          reshape(target, {-1}), {}, options);
   }
   if (is_narrow(x.dtype())) {
+    const DType dtype = loss_dtype(x);
+    AutocastOff exact;
     return astype(linear_cross_entropy(astype(x, DType::kF32), astype(weight, DType::kF32), target,
                                        options),
-                  x.dtype());
+                  dtype);
   }
   HeadLoss loss;
   loss.target = contiguous(astype(detach(target), DType::kI64));

@@ -191,7 +191,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
         "cross_entropy: label_smoothing ", options.label_smoothing, " must be between 0 and 1");
   if (is_narrow(logits.dtype())) {
     return astype(cross_entropy(astype(logits, DType::kF32), target, weight, options),
-                  logits.dtype());
+                  loss_dtype(logits));
   }
   common_device("cross_entropy", {&logits, &target, &weight});
   // The rule outlives this call, and a loader may write the next batch into the same memory.

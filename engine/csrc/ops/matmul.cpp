@@ -10,12 +10,11 @@
 namespace zoo {
 namespace {
 
-// The dtype a product is computed in: gemm knows float32 and float64, and on GPUs the 16-bit types.
-// Integers go through double, exact while every partial sum stays below 2^53.
+// The dtype a product is computed in. Integers go through double, exact while every partial sum stays
+// below 2^53.
 DType compute_dtype(DType t, Device device) {
-  if (is_complex(t) || (is_floating(t) && is_narrow(t) && device.type != DeviceType::kCPU)) return t;
-  if (t == DType::kF64 || is_integral(t) || is_bool(t)) return DType::kF64;
-  return DType::kF32;
+  if (is_complex(t) || has_kernels(t, device)) return t;
+  return is_floating(t) ? wide_dtype(t) : DType::kF64;
 }
 
 Dims batch_shape(const Tensor& t) { return Dims(t.shape().begin(), t.shape().end() - 2); }
@@ -111,8 +110,9 @@ Tensor as_rows(const Tensor& t) {
 
 }  // namespace
 
-Tensor matmul(const Tensor& left, const Tensor& right) {
-  const Device device = common_device("matmul", {&left, &right});
+Tensor matmul(const Tensor& first, const Tensor& second) {
+  const Device device = common_device("matmul", {&first, &second});
+  const Tensor left = autocast_narrow(first), right = autocast_narrow(second);
   check(left.ndim() >= 1 && right.ndim() >= 1,
         "matmul: expected operands of at least 1 dimension, got shapes ", to_string(left.shape()),
         " and ", to_string(right.shape()));
@@ -123,6 +123,7 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   const DType dtype = promote(left.dtype(), right.dtype());
   const DType computed = compute_dtype(dtype, device);
   if (dtype != computed) {
+    AutocastOff exact;
     return astype(matmul(astype(left, computed), astype(right, computed)), dtype);
   }
   const Tensor a = astype(left, dtype), b = astype(right, dtype);
@@ -159,7 +160,9 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   return out;
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& input, const Tensor& own_weight, const Tensor& own_bias) {
+  const Tensor x = autocast_narrow(input), weight = autocast_narrow(own_weight);
+  const Tensor bias = autocast_narrow(own_bias);
   check(weight.ndim() == 2, "linear: expected a weight of shape (out, in), got ",
         to_string(weight.shape()));
   check(x.ndim() >= 1 && x.shape().back() == weight.shape()[1], "linear: input of shape ",

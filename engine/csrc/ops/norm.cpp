@@ -56,7 +56,7 @@ void update_running(const char* name, const Tensor& running, const std::vector<d
 
 // What the backward rule keeps besides tensors of the graph: C numbers each.
 struct ChannelNumbers {
-  Tensor mean, scale, shift;  // in x's dtype: y = x * scale + shift
+  Tensor mean, scale, shift;  // float32 where x is of 16 bits: y = x * scale + shift
   std::vector<double> inverse_std;
 };
 
@@ -72,7 +72,7 @@ ChannelNumbers channel_numbers(const std::vector<double>& mean,
     scale[c] = w[c] * inverse[c];
   }
   const auto channel_row = [&](const std::vector<double>& values) {
-    return from_doubles(values, like.dtype(), like.device());
+    return from_doubles(values, wide_dtype(like.dtype()), like.device());
   };
   ChannelNumbers channels;
   channels.scale = channel_row(scale);
@@ -98,15 +98,19 @@ struct BatchNormRule {
   // What the kernels below compute, in operations that are recorded.
   void in_operations(Backward& bw) const {
     const Dims pixels{0, 2, 3};
-    const Tensor x = this->x.get(), y = this->y.get(), w = weight.get();
-    Tensor g = bw.grad();
+    const DType own = bw.grad().dtype();
+    const auto wide = [&](const Tensor& t) {
+      return t.defined() ? astype(t, wide_dtype(own)) : t;
+    };
+    const Tensor x = wide(this->x.get()), y = wide(this->y.get()), w = weight.get();
+    Tensor g = wide(bw.grad());
     if (relu) {
       const Tensor out = y.defined()
                              ? detach(y)
                              : detach(x) * by_channel(channels.scale) + by_channel(channels.shift);
       g = where(less_equal(out, scalar(0, out.dtype())), scalar(0, g.dtype()), g);
     }
-    if (has_residual && bw.wants(3)) bw.set(3, g);
+    if (has_residual && bw.wants(3)) bw.set(3, astype(g, own));
     const Tensor h = w.defined() ? g * by_channel(w) : g;
     const Tensor m = running_mean.get(), v = running_var.get();
     Tensor centred, inverse;
@@ -127,9 +131,10 @@ struct BatchNormRule {
     if (!bw.wants(0)) return;
     if (training) {
       const Tensor normal = centred * inverse;
-      bw.set(0, inverse * (h - mean(h, pixels, true) - normal * mean(h * normal, pixels, true)));
+      const Tensor parallel = normal * mean(h * normal, pixels, true);
+      bw.set(0, astype(inverse * (h - mean(h, pixels, true) - parallel), own));
     } else {
-      bw.set(0, h * inverse);
+      bw.set(0, astype(h * inverse, own));
     }
   }
 
@@ -183,7 +188,7 @@ struct BatchNormRule {
       by_variance[i] = -0.5 * w[i] * inverse[i] * inverse[i] * inverse[i] * sum_x[i];
     }
     const auto channel_row = [&](const std::vector<double>& values) {
-      return from_doubles(values, dtype, grad.device());
+      return from_doubles(values, wide_dtype(dtype), grad.device());
     };
     if (bw.wants(1)) bw.set(1, channel_row(grad_w));
     if (bw.wants(2)) bw.set(2, channel_row(sum));
@@ -210,7 +215,7 @@ struct BatchNormRule {
   }
 };
 
-// x is (N, C, H, W), channels-last, float32 or float64; so is the residual.
+// x is (N, C, H, W), channels-last, of a dtype that has kernels; so is the residual.
 Tensor batch_norm_channels_last(const Tensor& x, const BatchNormTensors& norm,
                                 const Tensor& residual, const BatchNormOptions& options) {
   const auto& [weight, bias, running_mean, running_var] = norm;
@@ -293,7 +298,7 @@ Tensor batch_norm(const Tensor& x, const BatchNormTensors& norm, const Tensor& r
           "batch_norm: inference needs running_mean and running_var; this layer keeps none, so "
           "call it with training=True");
   }
-  if (is_narrow(x.dtype())) {
+  if (!has_kernels(x.dtype(), x.device())) {
     const Tensor wide_residual = residual.defined() ? astype(residual, DType::kF32) : residual;
     return astype(batch_norm(astype(x, DType::kF32), norm, wide_residual, options), x.dtype());
   }
@@ -307,10 +312,11 @@ Tensor batch_norm(const Tensor& x, const BatchNormTensors& norm, const Tensor& r
     const Tensor y = batch_norm(picture(x), norm, picture(residual), options);
     return x.ndim() == 3 ? squeeze(y, {2}) : squeeze(y, {2, 3});
   }
-  const auto same_dtype = [&](const Tensor& t) { return t.defined() ? astype(t, x.dtype()) : t; };
+  const auto as = [](const Tensor& t, DType dtype) { return t.defined() ? astype(t, dtype) : t; };
+  const auto same_dtype = [&](const Tensor& t) { return as(t, wide_dtype(x.dtype())); };
   // In inference they are inputs like the others; in training they change as they are.
   const auto statistics = [&](const Tensor& t) { return options.training ? t : same_dtype(t); };
-  const Tensor r = same_dtype(residual);
+  const Tensor r = as(residual, x.dtype());
   return batch_norm_channels_last(
       contiguous(x, MemoryFormat::kChannelsLast),
       {same_dtype(norm.weight), same_dtype(norm.bias), statistics(norm.running_mean),
@@ -328,7 +334,9 @@ struct LayerNormRule {
 
   // What the kernel below computes, in operations that are recorded.
   void in_operations(Backward& bw) const {
-    const Tensor x = this->x.get(), w = weight.get(), g = bw.grad();
+    const DType own = bw.grad().dtype();
+    const Tensor x = astype(this->x.get(), wide_dtype(own)), w = weight.get();
+    const Tensor g = astype(bw.grad(), wide_dtype(own));
     const int lead = x.ndim() - normalized.size();
     Dims last, first;
     for (int d = 0; d < x.ndim(); ++d) (d < lead ? first : last).push_back(d);
@@ -338,8 +346,8 @@ struct LayerNormRule {
     if (bw.wants(1)) bw.set(1, sum(g * normal, first, false));
     if (bw.wants(2)) bw.set(2, sum(g, first, false));
     if (bw.wants(0)) {
-      bw.set(0, inverse * (h - zoo::mean(h, last, true) -
-                           normal * zoo::mean(h * normal, last, true)));
+      const Tensor parallel = normal * zoo::mean(h * normal, last, true);
+      bw.set(0, astype(inverse * (h - zoo::mean(h, last, true) - parallel), own));
     }
   }
 
@@ -361,8 +369,8 @@ struct LayerNormRule {
         mean.data<double>(), inverse_std.data<double>(), grad_x.defined() ? grad_x.data() : nullptr,
         sums ? grad_w.data<double>() : nullptr, sums ? grad_b.data<double>() : nullptr);
     if (bw.wants(0)) bw.set(0, grad_x);
-    if (bw.wants(1)) bw.set(1, astype(grad_w, grad.dtype()));
-    if (bw.wants(2)) bw.set(2, astype(grad_b, grad.dtype()));
+    if (bw.wants(1)) bw.set(1, astype(grad_w, wide_dtype(grad.dtype())));
+    if (bw.wants(2)) bw.set(2, astype(grad_b, wide_dtype(grad.dtype())));
   }
 };
 
@@ -381,11 +389,11 @@ Tensor layer_norm(const Tensor& x, const Dims& normalized, const Tensor& weight,
           "layer_norm: ", t == &weight ? "weight" : "bias", " has shape ",
           t->defined() ? to_string(t->shape()) : std::string(), ", expected ", to_string(normalized));
   }
-  if (is_narrow(x.dtype())) {
+  if (!has_kernels(x.dtype(), x.device())) {
     return astype(layer_norm(astype(x, DType::kF32), normalized, weight, bias, eps), x.dtype());
   }
   const auto prepared = [&](const Tensor& t) {
-    return t.defined() ? contiguous(astype(t, x.dtype())) : t;
+    return t.defined() ? contiguous(astype(t, wide_dtype(x.dtype()))) : t;
   };
   const Tensor input = contiguous(x), w = prepared(weight), b = prepared(bias);
   const int64_t width = normalized.product();

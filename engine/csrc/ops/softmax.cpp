@@ -44,7 +44,7 @@ Tensor softmax_along(const char* op, const Tensor& x, int64_t axis, bool log) {
   check(x.ndim() > 0, op, ": expected at least one axis, got a 0-d tensor");
   const int a = normalize_axis(op, axis, x.ndim());
   if (is_narrow(x.dtype())) {
-    return astype(softmax_along(op, astype(x, DType::kF32), axis, log), x.dtype());
+    return astype(softmax_along(op, astype(x, DType::kF32), axis, log), loss_dtype(x));
   }
   if (a == x.ndim() - 1) return softmax_last(op, x, log);
   // The axis goes last and comes back: views, and for a channels-last picture no copy either.

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 import engine
+import hub
 import zoo
 from tests.gpu.device.runs import assert_alike, draw_pictures
 from zoo.train.errors import Interrupted
@@ -44,6 +45,19 @@ def test_finetuning_pictures(recipe: str, pictures: Path, tmp_path: Path, device
     on_cpu = measure(str(there.path), str(pictures))
     assert on_device.accuracy == on_cpu.accuracy
     assert on_device.loss == pytest.approx(on_cpu.loss, rel=1e-4)
+
+
+def test_finetuning_in_mixed_precision(pictures: Path, tmp_path: Path, device: str) -> None:
+    settings = {**SETTINGS, "recipe": "full", "epochs": 1, "precision": "bfloat16"}
+    here, there = (
+        zoo.finetune("resnet20", pictures, out=tmp_path / where, device=where, **settings)
+        for where in ("cpu", device)
+    )
+    first, second = (hub.read_safetensors(run.weights)[0] for run in (here, there))
+    for name, value in first.items():  # what 8 bits can do in a few steps
+        assert second[name].dtype == value.dtype != np.float16
+        bound = 0.02 * abs(value).max() + 1e-3
+        np.testing.assert_allclose(second[name], value, atol=bound, err_msg=name)
 
 
 def test_a_run_goes_on_on_another_device(pictures: Path, tmp_path: Path, device: str) -> None:

@@ -1,5 +1,6 @@
 // Stands for cuDNN where kernels are emulated: does what the documentation says of the part of it
 // that the engine uses, naively, and counts convolutions. VERSION is what it says it is.
+#include "core/dtype.h"
 #include "device_memory.h"
 #include "kernels/cuda/cudnn_api.h"
 
@@ -51,16 +52,29 @@ void walk(const Tensor4& x, const Filter& w, const Convolution& conv, const Tens
 
 // to[...] = sums of products of left and right, at the places that walk gives.
 template <class T, class Pick>
-void sum_up(const Tensor4& x, const Filter& w, const Convolution& conv, const Tensor4& y,
+void sum_up_in(const Tensor4& x, const Filter& w, const Convolution& conv, const Tensor4& y,
             const void* left, const void* right, void* to, int64_t size, Pick pick) {
+  using C = zoo::ComputeType<T>;
   std::vector<double> sums(static_cast<size_t>(size));
   walk(x, w, conv, y, [&](int64_t px, int64_t pw, int64_t py) {
     const auto [a, b, c] = pick(px, pw, py);
-    sums[static_cast<size_t>(c)] += static_cast<double>(fakes::read<T>(left, a)) *
-                                    static_cast<double>(fakes::read<T>(right, b));
+    sums[static_cast<size_t>(c)] += static_cast<double>(static_cast<C>(fakes::read<T>(left, a))) *
+                                    static_cast<double>(static_cast<C>(fakes::read<T>(right, b)));
   });
   for (int64_t i = 0; i < size; ++i) {
-    fakes::write<T>(to, i, static_cast<T>(sums[static_cast<size_t>(i)]));
+    fakes::write<T>(to, i, static_cast<T>(static_cast<C>(sums[static_cast<size_t>(i)])));
+  }
+}
+
+template <class Pick>
+void sum_up(const Tensor4& x, const Filter& w, const Convolution& conv, const Tensor4& y,
+            const void* left, const void* right, void* to, int64_t size, Pick pick) {
+  const auto in = [&]<class T>() { sum_up_in<T>(x, w, conv, y, left, right, to, size, pick); };
+  switch (x.dtype) {
+    case kDouble: return in.template operator()<double>();
+    case kHalf: return in.template operator()<zoo::Half>();
+    case kBFloat16: return in.template operator()<zoo::BFloat16>();
+    default: return in.template operator()<float>();
   }
 }
 
@@ -154,11 +168,7 @@ FAKE Status cudnnConvolutionForward(Handle, const void*, Descriptor dx, const vo
   const Tensor4 &tx = of<Tensor4>(dx), &ty = of<Tensor4>(dy);
   const auto pick = [](int64_t px, int64_t pw, int64_t py) { return Places{px, pw, py}; };
   const Filter& f = of<Filter>(dw);
-  if (tx.dtype == kDouble) {
-    sum_up<double>(tx, f, of<Convolution>(conv), ty, x, w, y, count(ty), pick);
-  } else {
-    sum_up<float>(tx, f, of<Convolution>(conv), ty, x, w, y, count(ty), pick);
-  }
+  sum_up(tx, f, of<Convolution>(conv), ty, x, w, y, count(ty), pick);
   return 0;
 }
 FAKE Status cudnnConvolutionBackwardData(Handle, const void*, Descriptor dw, const void* w,
@@ -170,11 +180,7 @@ FAKE Status cudnnConvolutionBackwardData(Handle, const void*, Descriptor dw, con
   const Tensor4 &tx = of<Tensor4>(dx), &ty = of<Tensor4>(dy);
   const auto pick = [](int64_t px, int64_t pw, int64_t py) { return Places{pw, py, px}; };
   const Filter& f = of<Filter>(dw);
-  if (tx.dtype == kDouble) {
-    sum_up<double>(tx, f, of<Convolution>(conv), ty, w, y, x, count(tx), pick);
-  } else {
-    sum_up<float>(tx, f, of<Convolution>(conv), ty, w, y, x, count(tx), pick);
-  }
+  sum_up(tx, f, of<Convolution>(conv), ty, w, y, x, count(tx), pick);
   return 0;
 }
 FAKE Status cudnnConvolutionBackwardFilter(Handle, const void*, Descriptor dx, const void* x,
@@ -187,10 +193,6 @@ FAKE Status cudnnConvolutionBackwardFilter(Handle, const void*, Descriptor dx, c
   const Filter& f = of<Filter>(dw);
   const int64_t size = int64_t{f.k} * f.c * f.h * f.w;
   const auto pick = [](int64_t px, int64_t pw, int64_t py) { return Places{px, py, pw}; };
-  if (tx.dtype == kDouble) {
-    sum_up<double>(tx, f, of<Convolution>(conv), ty, x, y, w, size, pick);
-  } else {
-    sum_up<float>(tx, f, of<Convolution>(conv), ty, x, y, w, size, pick);
-  }
+  sum_up(tx, f, of<Convolution>(conv), ty, x, y, w, size, pick);
   return 0;
 }

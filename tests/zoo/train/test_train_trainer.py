@@ -185,8 +185,9 @@ def stop_after(trainer, steps):
     [
         {"optimizer": "sgd"},
         {"optimizer": "adamw", "lr": 0.01, "accumulation": 1, "freeze": "auto", "epochs": 3},
+        {"optimizer": "sgd", "precision": "float16"},
     ],
-    ids=["sgd", "adamw, head first"],
+    ids=["sgd", "adamw, head first", "float16"],
 )
 def test_a_resumed_run_ends_bit_for_bit_like_one_that_never_stopped(
     make_trainer, weights_of, steps, settings

@@ -1,13 +1,16 @@
 // Convolution: cuDNN where it is there, otherwise products of matrices whose elements are read from
-// the pictures in place (implicit GEMM). Groups are a batch of products.
+// the pictures in place (implicit GEMM), in T: float for 16-bit dtypes. Groups are a batch of products.
 #include "kernels/conv.h"
 
 #include "kernels/cuda/cudnn.h"
+#include "kernels/cuda/elements.h"
 #include "kernels/cuda/team.h"
 #include "kernels/cuda/tiles.h"
 
 namespace zoo {
 namespace {
+
+using cuda::Elements;
 
 // Sizes of one group.
 __device__ inline int64_t inputs_of(const Conv2dShape& s) { return s.c / s.groups; }
@@ -30,7 +33,7 @@ struct Tap {
 };
 
 template <class T>
-__device__ T pixel_under(const Conv2dShape& s, const T* x, int64_t group, const Pixel& p,
+__device__ T pixel_under(const Conv2dShape& s, const Elements<T>& x, int64_t group, const Pixel& p,
                          const Tap& t) {
   const int64_t row = p.row * s.stride_h - s.pad_h + t.row * s.dilation_h;
   const int64_t column = p.column * s.stride_w - s.pad_w + t.column * s.dilation_w;
@@ -39,7 +42,7 @@ __device__ T pixel_under(const Conv2dShape& s, const T* x, int64_t group, const 
 }
 
 template <class T>
-__device__ T weight_at(const Conv2dShape& s, const T* weight, int64_t k, int64_t c, int64_t i,
+__device__ T weight_at(const Conv2dShape& s, const Elements<T>& weight, int64_t k, int64_t c, int64_t i,
                        int64_t j) {
   return weight[k * s.weight_strides[0] + c * s.weight_strides[1] + i * s.weight_strides[2] +
                 j * s.weight_strides[3]];
@@ -49,7 +52,7 @@ __device__ T weight_at(const Conv2dShape& s, const T* weight, int64_t k, int64_t
 template <class T>
 struct Windows {
   Conv2dShape s;
-  const T* x;
+  Elements<T> x;
   int64_t first = 0;
   bool along_depth = true;
 
@@ -63,7 +66,7 @@ struct Windows {
 template <class T>
 struct Weights {
   Conv2dShape s;
-  const T* weight;
+  Elements<T> weight;
   bool along_columns = false;
 
   __device__ T operator()(int64_t group, int64_t k, int64_t j) const {
@@ -75,20 +78,20 @@ struct Weights {
 template <class T>
 struct StorePixels {
   Conv2dShape s;
-  const T *scale, *bias, *residual;
+  const T *scale, *bias;
+  Elements<T> residual, y;
   bool relu;
-  T* y;
   int64_t first = 0;
 
   StorePixels from_row(int64_t row) const {
-    return {s, scale, bias, residual, relu, y, first + row};
+    return {s, scale, bias, residual, y, relu, first + row};
   }
   __device__ void operator()(int64_t group, int64_t i, int64_t j, T v) const {
     const int64_t k = group * outputs_of(s) + j, at = (first + i) * s.k + k;
     if (scale != nullptr) v *= scale[k];
     if (bias != nullptr) v += bias[k];
-    if (residual != nullptr) v += residual[at];
-    y[at] = relu && v < T(0) ? T(0) : v;
+    if (residual.defined()) v += residual[at];
+    y.set(at, relu && v < T(0) ? T(0) : v);
   }
 };
 
@@ -96,7 +99,7 @@ struct StorePixels {
 template <class T>
 struct GradWindows {
   Conv2dShape s;
-  const T* grad;
+  Elements<T> grad;
   int64_t first = 0;
   bool along_depth = true;
 
@@ -117,7 +120,7 @@ struct GradWindows {
 template <class T>
 struct TurnedWeights {
   Conv2dShape s;
-  const T* weight;
+  Elements<T> weight;
   bool along_columns = false;
 
   __device__ T operator()(int64_t group, int64_t k, int64_t j) const {
@@ -129,12 +132,12 @@ struct TurnedWeights {
 template <class T>
 struct StoreInputs {
   Conv2dShape s;
-  T* grad_x;
+  Elements<T> grad_x;
   int64_t first = 0;
 
   StoreInputs from_row(int64_t row) const { return {s, grad_x, first + row}; }
   __device__ void operator()(int64_t group, int64_t i, int64_t j, T v) const {
-    grad_x[(first + i) * s.c + group * inputs_of(s) + j] = v;
+    grad_x.set((first + i) * s.c + group * inputs_of(s) + j, v);
   }
 };
 
@@ -142,7 +145,7 @@ struct StoreInputs {
 template <class T>
 struct GradPixels {
   Conv2dShape s;
-  const T* grad;
+  Elements<T> grad;
   int64_t first = 0;
   bool along_depth = false;
 
@@ -156,7 +159,7 @@ struct GradPixels {
 template <class T>
 struct WindowsAcross {
   Conv2dShape s;
-  const T* x;
+  Elements<T> x;
   bool along_columns = true;
 
   __device__ T operator()(int64_t group, int64_t k, int64_t j) const {
@@ -167,15 +170,16 @@ struct WindowsAcross {
 template <class T>
 struct StoreWeights {
   Conv2dShape s;
-  T* grad_weight;
+  Elements<T> grad_weight;
   int64_t first = 0;
 
   StoreWeights from_row(int64_t row) const { return {s, grad_weight, first + row}; }
   __device__ void operator()(int64_t group, int64_t i, int64_t j, T v) const {
     const Tap t(j, s.kw, inputs_of(s));
     const int64_t k = group * outputs_of(s) + first + i;
-    grad_weight[k * s.weight_strides[0] + t.channel * s.weight_strides[1] +
-                t.row * s.weight_strides[2] + t.column * s.weight_strides[3]] = v;
+    grad_weight.set(k * s.weight_strides[0] + t.channel * s.weight_strides[1] +
+                        t.row * s.weight_strides[2] + t.column * s.weight_strides[3],
+                    v);
   }
 };
 
@@ -185,12 +189,13 @@ void conv2d(DType dtype, const Conv2dShape& s, const void* x, const void* weight
   cuda::with_real(dtype, [&](auto t) {
     using T = decltype(t);
     cuda::multiply<T>({s.n * s.oh * s.ow, s.k / s.groups, s.kh * s.kw * (s.c / s.groups), s.groups},
-                      Windows<T>{s, static_cast<const T*>(x)},
-                      Weights<T>{s, static_cast<const T*>(weight)},
-                      StorePixels<T>{s, static_cast<const T*>(e.scale),
+                      Windows<T>{s, {x, dtype}}, Weights<T>{s, {weight, dtype}},
+                      StorePixels<T>{s,
+                                     static_cast<const T*>(e.scale),
                                      static_cast<const T*>(e.bias),
-                                     static_cast<const T*>(e.residual), e.relu,
-                                     static_cast<T*>(y)});
+                                     {e.residual, dtype},
+                                     {y, dtype},
+                                     e.relu});
   });
 }
 
@@ -200,9 +205,8 @@ void conv2d_grad_input(DType dtype, const Conv2dShape& s, const void* grad, cons
   cuda::with_real(dtype, [&](auto t) {
     using T = decltype(t);
     cuda::multiply<T>({s.n * s.h * s.w, s.c / s.groups, s.kh * s.kw * (s.k / s.groups), s.groups},
-                      GradWindows<T>{s, static_cast<const T*>(grad)},
-                      TurnedWeights<T>{s, static_cast<const T*>(weight)},
-                      StoreInputs<T>{s, static_cast<T*>(grad_x)});
+                      GradWindows<T>{s, {grad, dtype}}, TurnedWeights<T>{s, {weight, dtype}},
+                      StoreInputs<T>{s, {grad_x, dtype}});
   });
 }
 
@@ -212,9 +216,8 @@ void conv2d_grad_weight(DType dtype, const Conv2dShape& s, const void* x, const 
   cuda::with_real(dtype, [&](auto t) {
     using T = decltype(t);
     cuda::multiply<T>({s.k / s.groups, s.kh * s.kw * (s.c / s.groups), s.n * s.oh * s.ow, s.groups},
-                      GradPixels<T>{s, static_cast<const T*>(grad)},
-                      WindowsAcross<T>{s, static_cast<const T*>(x)},
-                      StoreWeights<T>{s, static_cast<T*>(grad_weight)});
+                      GradPixels<T>{s, {grad, dtype}}, WindowsAcross<T>{s, {x, dtype}},
+                      StoreWeights<T>{s, {grad_weight, dtype}});
   });
 }
 

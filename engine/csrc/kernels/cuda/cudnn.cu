@@ -11,6 +11,7 @@
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/cublaslt.h"
 #include "kernels/cuda/cudnn_api.h"
+#include "kernels/cuda/elements.h"
 #include "kernels/cuda/libraries.h"
 #include "kernels/cuda/team.h"
 
@@ -146,9 +147,19 @@ std::optional<Performance> choose(Handle handle, Pass pass, const Plan& p) {
   return std::nullopt;
 }
 
+DataType type_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF64: return kDouble;
+    case DType::kF16: return kHalf;
+    case DType::kBF16: return kBFloat16;
+    default: return kFloat;
+  }
+}
+
 Plan make_plan(Handle handle, const Problem& problem, const Conv2dShape& s) {
   Functions& f = dnn().f;
-  const DataType dtype = problem.dtype == DType::kF64 ? kDouble : kFloat;
+  const DataType dtype = type_of(problem.dtype);
+  const bool is_float = dtype == kFloat;
   const auto i = [](int64_t v) { return static_cast<int>(v); };
   Plan p;
   p.x = pictures(dtype, s.n, s.c, s.h, s.w);
@@ -159,10 +170,10 @@ Plan make_plan(Handle handle, const Problem& problem, const Conv2dShape& s) {
   check_status(f.convolution_create(&p.convolution), "a convolution");
   check_status(f.convolution_set(p.convolution, i(s.pad_h), i(s.pad_w), i(s.stride_h),
                                  i(s.stride_w), i(s.dilation_h), i(s.dilation_w),
-                                 kCrossCorrelation, dtype),
+                                 kCrossCorrelation, dtype == kDouble ? kDouble : kFloat),
                "a convolution");
   check_status(f.convolution_groups(p.convolution, i(s.groups)), "groups");
-  check_status(f.convolution_math(p.convolution, problem.tf32 ? kDefaultMath : kExactMath),
+  check_status(f.convolution_math(p.convolution, is_float && !problem.tf32 ? kExactMath : kDefaultMath),
                "its arithmetic");
   p.choice = choose(handle, problem.pass, p);
   return p;
@@ -225,8 +236,7 @@ struct MoveWeight {
 template <bool kPack>
 void move_weight(DType dtype, const Conv2dShape& s, void* packed, void* weight) {
   const RowShape rows{s.k, s.kh * s.kw * (s.c / s.groups)};
-  with_real(dtype, [&](auto t) {
-    using T = decltype(t);
+  visit_bits(dtype, [&]<class T>() {
     for_each_element(
         rows, MoveWeight<T, kPack>{s, static_cast<T*>(packed), static_cast<T*>(weight)});
   });
@@ -261,18 +271,18 @@ class PackedWeight {
 // y = y (* scale) (+ bias) (+ residual), then ReLU if asked.
 template <class T>
 struct Finish {
-  const T *scale, *bias, *residual;
+  const T *scale, *bias;
+  Elements<T> residual, y;
   bool relu;
-  T* y;
   int64_t width;
 
   __device__ void operator()(int64_t row, int64_t column) const {
-    T& to = y[row * width + column];
-    T v = to;
+    const int64_t at = row * width + column;
+    T v = y[at];
     if (scale != nullptr) v *= scale[column];
     if (bias != nullptr) v += bias[column];
-    if (residual != nullptr) v += residual[row * width + column];
-    to = relu && v < T(0) ? T(0) : v;
+    if (residual.defined()) v += residual[at];
+    y.set(at, relu && v < T(0) ? T(0) : v);
   }
 };
 
@@ -296,8 +306,12 @@ bool convolve_by_cudnn(DType dtype, const Conv2dShape& s, const void* x, const v
   with_real(dtype, [&](auto t) {
     using T = decltype(t);
     for_each_element({s.n * s.oh * s.ow, s.k},
-                     Finish<T>{static_cast<const T*>(e.scale), static_cast<const T*>(e.bias),
-                               static_cast<const T*>(e.residual), e.relu, static_cast<T*>(y), s.k});
+                     Finish<T>{static_cast<const T*>(e.scale),
+                               static_cast<const T*>(e.bias),
+                               {e.residual, dtype},
+                               {y, dtype},
+                               e.relu,
+                               s.k});
   });
   return true;
 }

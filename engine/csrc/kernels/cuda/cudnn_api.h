@@ -12,7 +12,7 @@ using Descriptor = void*;  // of a tensor, a filter or a convolution
 using Status = int;        // 0: success
 using Stream = void*;
 
-enum DataType : int { kFloat = 0, kDouble = 1 };
+enum DataType : int { kFloat = 0, kDouble = 1, kHalf = 2, kBFloat16 = 9 };
 enum Format : int { kNHWC = 1 };
 enum Mode : int { kCrossCorrelation = 1 };
 // Whether float32 operands may be rounded to TF32 for the tensor cores.

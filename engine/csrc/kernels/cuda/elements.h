@@ -96,6 +96,27 @@ __device__ inline void write_element(void* p, DType dtype, C v) {
   }
 }
 
+// Elements side by side, of a dtype whose arithmetic is C; none where data is null.
+template <class C>
+class Elements {
+ public:
+  Elements(const void* data, DType dtype)
+      : data_(static_cast<char*>(const_cast<void*>(data))), dtype_(dtype), size_(itemsize(dtype)) {}
+  ZOO_HOST_DEVICE bool defined() const { return data_ != nullptr; }
+  __device__ C operator[](int64_t i) const { return read_element<C>(data_ + i * size_, dtype_); }
+  __device__ void set(int64_t i, C v) const { write_element(data_ + i * size_, dtype_, v); }
+  __device__ Elements from(int64_t first) const {
+    Elements e = *this;
+    e.data_ += first * size_;
+    return e;
+  }
+
+ private:
+  char* data_;
+  DType dtype_;
+  int64_t size_;
+};
+
 // Bytes from each operand's data to its element i, in the order of the walk.
 template <int N>
 __device__ inline void locate(const LoopPlan& plan, int64_t i, int64_t (&offset)[N]) {

@@ -1,10 +1,11 @@
-// Batch normalisation over rows x channels (NHWC). Sums are partial in T, over few rows of one
-// thread, and then in double.
+// Batch normalisation over rows x channels (NHWC), in T: float for 16-bit dtypes. Sums are partial in
+// T, over few rows of one thread, and then in double.
 #include "kernels/norm.h"
 
 #include <vector>
 
 #include "kernels/cuda/columns.h"
+#include "kernels/cuda/elements.h"
 #include "kernels/cuda/staging.h"
 #include "kernels/cuda/team.h"
 
@@ -14,7 +15,7 @@ namespace {
 // Distances are taken from the first row: the squares then lose nothing to a large mean.
 template <class T>
 struct StatsTerms {
-  const T* x;
+  cuda::Elements<T> x;
   int64_t width;
 
   __device__ void operator()(int64_t row, int64_t column, T& sum, T& squares) const {
@@ -25,7 +26,7 @@ struct StatsTerms {
 };
 
 template <class T>
-__global__ void finish_stats(RowShape s, const T* x, double* sums) {
+__global__ void finish_stats(RowShape s, cuda::Elements<T> x, double* sums) {
   const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (c >= s.width) return;
   const double n = static_cast<double>(s.rows);
@@ -41,7 +42,7 @@ void column_stats(DType dtype, RowShape s, const void* x, double* mean, double* 
   const cuda::Output<double> sums(both.data(), 2 * s.width);
   cuda::with_real(dtype, [&](auto t) {
     using T = decltype(t);
-    const T* from = static_cast<const T*>(x);
+    const cuda::Elements<T> from(x, dtype);
     cuda::sum_columns<T>(s, StatsTerms<T>{from, s.width}, sums.data(), sums.data() + s.width);
     ZOO_LAUNCH((finish_stats<T>), dim3(cuda::parts_of(s.width, 128)), dim3(128), 0, s, from,
                sums.data());
@@ -53,8 +54,8 @@ void column_stats(DType dtype, RowShape s, const void* x, double* mean, double* 
 
 template <class T, bool kResidual, bool kRelu>
 struct Affine {
-  const T *x, *scale, *shift, *residual;
-  T* y;
+  cuda::Elements<T> x, residual, y;
+  const T *scale, *shift;
   int64_t width;
 
   __device__ void operator()(int64_t row, int64_t column) const {
@@ -62,16 +63,18 @@ struct Affine {
     T v = x[at] * scale[column] + shift[column];
     if constexpr (kResidual) v += residual[at];
     if constexpr (kRelu) v = v < T(0) ? T(0) : v;
-    y[at] = v;
+    y.set(at, v);
   }
 };
 
 template <class T, bool kResidual, bool kRelu>
-void affine(RowShape s, const ColumnAffine& a) {
+void affine(DType dtype, RowShape s, const ColumnAffine& a) {
   cuda::for_each_element(
-      s, Affine<T, kResidual, kRelu>{static_cast<const T*>(a.x), static_cast<const T*>(a.scale),
+      s, Affine<T, kResidual, kRelu>{{a.x, dtype},
+                                     {a.residual, dtype},
+                                     {a.y, dtype},
+                                     static_cast<const T*>(a.scale),
                                      static_cast<const T*>(a.shift),
-                                     static_cast<const T*>(a.residual), static_cast<T*>(a.y),
                                      s.width});
 }
 
@@ -79,9 +82,9 @@ void column_affine(DType dtype, RowShape s, const ColumnAffine& a) {
   cuda::with_real(dtype, [&](auto t) {
     using T = decltype(t);
     if (a.residual != nullptr) {
-      a.relu ? affine<T, true, true>(s, a) : affine<T, true, false>(s, a);
+      a.relu ? affine<T, true, true>(dtype, s, a) : affine<T, true, false>(dtype, s, a);
     } else {
-      a.relu ? affine<T, false, true>(s, a) : affine<T, false, false>(s, a);
+      a.relu ? affine<T, false, true>(dtype, s, a) : affine<T, false, false>(dtype, s, a);
     }
   });
 }
@@ -89,14 +92,15 @@ void column_affine(DType dtype, RowShape s, const ColumnAffine& a) {
 // The gradient behind the ReLU.
 template <class T, ReluMask kMask>
 struct Masked {
-  const T *grad, *x, *mean, *y, *scale, *shift;
+  cuda::Elements<T> grad, x, y;
+  const T *mean, *scale, *shift;
   int64_t width;
 
-  Masked(const ColumnGrad& a, int64_t columns)
-      : grad(static_cast<const T*>(a.grad)),
-        x(static_cast<const T*>(a.x)),
+  Masked(DType dtype, const ColumnGrad& a, int64_t columns)
+      : grad(a.grad, dtype),
+        x(a.x, dtype),
+        y(a.y, dtype),
         mean(static_cast<const T*>(a.mean)),
-        y(static_cast<const T*>(a.y)),
         scale(static_cast<const T*>(a.scale)),
         shift(static_cast<const T*>(a.shift)),
         width(columns) {}
@@ -116,12 +120,12 @@ struct Masked {
 template <class T, ReluMask kMask>
 struct GradTerms {
   Masked<T, kMask> masked;
-  T* kept;  // or null
+  cuda::Elements<T> kept;  // or none
 
   __device__ void operator()(int64_t row, int64_t column, T& sum, T& sum_x) const {
     const int64_t i = row * masked.width + column;
     const T g = masked.at(row, column);
-    if (kept != nullptr) kept[i] = g;
+    if (kept.defined()) kept.set(i, g);
     sum += g;
     sum_x += g * (masked.x[i] - masked.mean[column]);
   }
@@ -131,13 +135,13 @@ template <class T, ReluMask kMask>
 struct GradInput {
   Masked<T, kMask> masked;
   const T *a, *b, *c;  // b and c may be null
-  T* grad_x;
+  cuda::Elements<T> grad_x;
 
   __device__ void operator()(int64_t row, int64_t column) const {
     const int64_t i = row * masked.width + column;
     T v = masked.at(row, column) * a[column];
     if (b != nullptr) v += b[column] * (masked.x[i] - masked.mean[column]) + c[column];
-    grad_x[i] = v;
+    grad_x.set(i, v);
   }
 };
 
@@ -161,7 +165,7 @@ void column_grad_sums(DType dtype, RowShape s, const ColumnGrad& a, double* sum,
     with_mask(a.mask, [&](auto mask) {
       constexpr ReluMask kMask = decltype(mask)::value;
       cuda::sum_columns<T>(
-          s, GradTerms<T, kMask>{Masked<T, kMask>(a, s.width), static_cast<T*>(masked)},
+          s, GradTerms<T, kMask>{Masked<T, kMask>(dtype, a, s.width), {masked, dtype}},
           sums.data(), sums.data() + s.width);
     });
   });
@@ -177,9 +181,9 @@ void column_grad_input(DType dtype, RowShape s, const ColumnGrad& g, const void*
     with_mask(g.mask, [&](auto mask) {
       constexpr ReluMask kMask = decltype(mask)::value;
       cuda::for_each_element(
-          s, GradInput<T, kMask>{Masked<T, kMask>(g, s.width), static_cast<const T*>(a),
+          s, GradInput<T, kMask>{Masked<T, kMask>(dtype, g, s.width), static_cast<const T*>(a),
                                  static_cast<const T*>(b), static_cast<const T*>(c),
-                                 static_cast<T*>(grad_x)});
+                                 {grad_x, dtype}});
     });
   });
 }

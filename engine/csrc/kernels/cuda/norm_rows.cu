@@ -1,21 +1,23 @@
-// Layer normalisation, one team of threads a row.
+// Layer normalisation in T (float for 16-bit dtypes), one team of threads a row.
 #include "kernels/cuda/columns.h"
+#include "kernels/cuda/elements.h"
 #include "kernels/cuda/team.h"
 #include "kernels/norm.h"
 
 namespace zoo {
 namespace {
 
+using cuda::Elements;
 using cuda::Team;
 
 template <class T, int kThreads>
-__global__ void normalise_rows(RowShape s, const T* x_all, const T* weight, const T* bias,
-                               double eps, T* y_all, double* mean_of, double* inverse_of) {
+__global__ void normalise_rows(RowShape s, Elements<T> x_all, const T* weight, const T* bias,
+                               double eps, Elements<T> y_all, double* mean_of,
+                               double* inverse_of) {
   using Threads = Team<kThreads>;
   const int64_t row = Threads::row(), n = s.width;
   if (row >= s.rows) return;
-  const T* x = x_all + row * n;
-  T* y = y_all + row * n;
+  const Elements<T> x = x_all.from(row * n), y = y_all.from(row * n);
   T part = 0;
   for (int64_t i = Threads::rank(); i < n; i += kThreads) part += x[i];
   const double mean = Threads::sum(static_cast<double>(part)) / static_cast<double>(n);
@@ -29,7 +31,7 @@ __global__ void normalise_rows(RowShape s, const T* x_all, const T* weight, cons
     T v = (x[i] - m) * r;
     if (weight != nullptr) v *= weight[i];
     if (bias != nullptr) v += bias[i];
-    y[i] = v;
+    y.set(i, v);
   }
   if (Threads::rank() == 0) {
     mean_of[row] = mean;
@@ -39,13 +41,13 @@ __global__ void normalise_rows(RowShape s, const T* x_all, const T* weight, cons
 
 // grad_x = r * (h - mean(h) - xhat * mean(h * xhat)), h = g * weight.
 template <class T, int kThreads>
-__global__ void grad_of_rows(RowShape s, const T* grad, const T* x_all, const T* weight,
-                             const double* mean_of, const double* inverse_of, T* grad_x) {
+__global__ void grad_of_rows(RowShape s, Elements<T> grad, Elements<T> x_all, const T* weight,
+                             const double* mean_of, const double* inverse_of,
+                             Elements<T> grad_x) {
   using Threads = Team<kThreads>;
   const int64_t row = Threads::row(), n = s.width;
   if (row >= s.rows) return;
-  const T* g = grad + row * n;
-  const T* x = x_all + row * n;
+  const Elements<T> g = grad.from(row * n), x = x_all.from(row * n);
   const T m = static_cast<T>(mean_of[row]), r = static_cast<T>(inverse_of[row]);
   T h_part = 0, hx_part = 0;
   for (int64_t i = Threads::rank(); i < n; i += kThreads) {
@@ -58,13 +60,13 @@ __global__ void grad_of_rows(RowShape s, const T* grad, const T* x_all, const T*
   const T hx_mean = static_cast<T>(scale * Threads::sum(static_cast<double>(hx_part)));
   for (int64_t i = Threads::rank(); i < n; i += kThreads) {
     const T h = weight != nullptr ? g[i] * weight[i] : g[i];
-    grad_x[row * n + i] = (h - h_mean - (x[i] - m) * r * hx_mean) * r;
+    grad_x.set(row * n + i, (h - h_mean - (x[i] - m) * r * hx_mean) * r);
   }
 }
 
 template <class T>
 struct WeightTerms {
-  const T *grad, *x;
+  Elements<T> grad, x;
   const double *mean, *inverse;
   int64_t width;
 
@@ -82,8 +84,8 @@ void layer_norm(DType dtype, RowShape s, const void* x, const void* weight, cons
     using T = decltype(t);
     cuda::with_teams(s.rows, s.width, [&](auto threads, const cuda::RowLaunch& launch) {
       ZOO_LAUNCH((normalise_rows<T, decltype(threads)::value>), launch.grid, launch.block, 0, s,
-                 static_cast<const T*>(x), static_cast<const T*>(weight),
-                 static_cast<const T*>(bias), eps, static_cast<T*>(y), mean, inverse);
+                 Elements<T>(x, dtype), static_cast<const T*>(weight),
+                 static_cast<const T*>(bias), eps, Elements<T>(y, dtype), mean, inverse);
     });
   });
 }
@@ -94,11 +96,12 @@ void layer_norm_grad(DType dtype, RowShape s, const void* grad, const void* x, c
   if (s.width == 0) return;
   cuda::with_real(dtype, [&](auto t) {
     using T = decltype(t);
-    const T *g = static_cast<const T*>(grad), *from = static_cast<const T*>(x);
+    const Elements<T> g(grad, dtype), from(x, dtype);
     if (grad_x != nullptr && s.rows > 0) {
       cuda::with_teams(s.rows, s.width, [&](auto threads, const cuda::RowLaunch& launch) {
         ZOO_LAUNCH((grad_of_rows<T, decltype(threads)::value>), launch.grid, launch.block, 0, s, g,
-                   from, static_cast<const T*>(weight), mean, inverse, static_cast<T*>(grad_x));
+                   from, static_cast<const T*>(weight), mean, inverse,
+                   Elements<T>(grad_x, dtype));
       });
     }
     if (grad_weight == nullptr) return;
