@@ -62,7 +62,8 @@ export PYTHONPATH=$site ZOO_NUM_THREADS=${ZOO_NUM_THREADS:-3}
 # Python keeps memory to its end and its own objects are not instrumented: leaks are not looked for.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$build/reports/asan
 export UBSAN_OPTIONS=print_stacktrace=1:log_path=$build/reports/ubsan
-export TSAN_OPTIONS=allocator_may_return_null=1:history_size=4:log_path=$build/reports/tsan
+export TSAN_OPTIONS=allocator_may_return_null=1:history_size=4:die_after_fork=0:log_path=$build/reports/tsan
+export OPENBLAS_NUM_THREADS=1  # numpy's own threads are not instrumented
 cd "$site"
 run() { # with the rules for addresses switched off: the kernel may place things where TSan cannot
   if [ "$kind" = tsan ]; then setarch -R "$@"; else "$@"; fi

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import engine
 import hub
 import zoo
 from engine import nn
+from zoo.models import gpt
 
 FIXTURES = Path(__file__).parents[1] / "hub" / "fixtures"
 
@@ -126,10 +129,25 @@ def test_training_a_loaded_model_leaves_its_file_alone(tmp_path: Path) -> None:
     assert hub.sha256_file(path) == digest
 
 
+def hollow_file(path: Path, shapes: dict[str, tuple[int, ...]]) -> int:
+    """A .safetensors of float32 zeros that take no room on the disk; its size in bytes."""
+    entries, end = {}, 0
+    for name, shape in shapes.items():
+        start, end = end, end + 4 * math.prod(shape)
+        entries[name] = {"dtype": "F32", "shape": shape, "data_offsets": [start, end]}
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    with open(path, "wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + end)
+    return end
+
+
 PROGRAM = """
 import sys
 import engine, hub
 from engine import nn
+from zoo.models import gpt
 
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
@@ -150,18 +168,42 @@ print(built, loaded, resident() - before)
 def test_memory_grows_by_what_is_touched_only(tmp_path: Path) -> None:
     """Two layers of 268 MB each: building and loading take nothing, reading rows takes theirs."""
     path = tmp_path / "large.safetensors"
-    size = 8192 * 8192 * 4
-    header = (
-        f'{{"0.weight":{{"dtype":"F32","shape":[8192,8192],"data_offsets":[0,{size}]}},'
-        f'"1.weight":{{"dtype":"F32","shape":[8192,8192],"data_offsets":[{size},{2 * size}]}}}}'
-    ).encode()
-    header += b" " * (-len(header) % 8)
-    with open(path, "wb") as file:  # a hole: zeros that take no room on the disk
-        file.write(len(header).to_bytes(8, "little") + header)
-        file.truncate(8 + len(header) + 2 * size)
+    hollow_file(path, {"0.weight": (8192, 8192), "1.weight": (8192, 8192)})
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, check=True
     )
     built, loaded, read = map(float, done.stdout.split())
     assert built < 16 and loaded < 16
     assert 16 < read < 64
+
+
+LARGEST = """
+import sys
+import engine, zoo
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
+
+zoo.load("gpt_shakespeare")  # what the first use of anything brings
+before = resident()
+model = zoo.load("gpt2-xl", sys.argv[1])
+loaded = resident() - before
+with engine.no_grad():
+    logits = model.wte(engine.asarray([[0, 50256]]))
+print(model.num_parameters, loaded, resident() - before)
+"""
+
+
+@pytest.mark.slow
+def test_the_largest_gpt2_is_mapped_not_read(tmp_path: Path) -> None:
+    """6.2 GB of weights, whose hash takes half a minute; the process grows by less than a hundredth of that."""
+    with nn.init.skip_random():
+        keys = {k: v.shape for k, v in gpt.build("gpt2-xl").state_dict().items()}
+    path = tmp_path / "gpt2-xl.safetensors"
+    assert hollow_file(path, keys) > 6.2e9
+    done = subprocess.run(
+        [sys.executable, "-c", LARGEST, str(path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    parameters, loaded, used = map(float, done.stdout.split())
+    assert parameters > 1.5e9 and loaded < 60 and used < 60
