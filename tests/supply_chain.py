@@ -2,11 +2,15 @@
 
     python -m tests.supply_chain sbom > zoo.cdx.json       # CycloneDX 1.5, of this environment
     python -m tests.supply_chain wheel dist/zoo-*.whl      # pip install auditwheel
-    pip-audit --skip-editable                              # pip install pip-audit: known faults
+    python -m tests.supply_chain audit                     # pip install pip-audit: known faults
+    python -m tests.supply_chain same ENVIRONMENT OTHER    # two builds of it, byte for byte
 
 The bill of materials lists the libraries that zoo asks for, as they are installed here, with
 those that they ask for; and every file of data inside the package with its SHA-256. It holds no
 time and no random number: equal environments give equal bytes.
+
+The audit asks the database of open source vulnerabilities (osv.dev) about those same libraries. It
+ends with 0 where none has a known fault, 1 where one has, and 3 where the database did not answer.
 """
 
 from __future__ import annotations
@@ -17,10 +21,12 @@ import csv
 import hashlib
 import importlib.util
 import io
+import itertools
 import json
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -161,20 +167,96 @@ def wheel_faults(path: Path) -> list[str]:
     return faults
 
 
+UNANSWERED = 3
+
+
+def audit(report: str) -> tuple[int, list[str]]:
+    """(exit code, lines to print) for what `pip-audit --format json` printed; "" if nothing.
+
+    >>> audit('{"dependencies": [{"name": "a", "version": "1", "vulns": []}]}')
+    (0, ['a 1: no known fault'])
+    """
+    try:
+        rows = json.loads(report)["dependencies"]
+    except (ValueError, KeyError):
+        return UNANSWERED, ["the database of faults did not answer: NOT AUDITED"]
+    code, lines = 0, []
+    for row in rows:
+        if "skip_reason" in row:
+            code = code or UNANSWERED
+            lines.append(f"{row['name']}: NOT AUDITED: {row['skip_reason']}")
+            continue
+        for fault in row["vulns"]:
+            code = 1
+            mended = ", ".join(fault.get("fix_versions", ())) or "no version"
+            lines.append(f"{row['name']} {row['version']}: {fault['id']}, mended in {mended}")
+        if not row["vulns"]:
+            lines.append(f"{row['name']} {row['version']}: no known fault")
+    return code, lines
+
+
+def ask_for_faults() -> tuple[int, list[str]]:
+    """`audit` of the libraries of the bill of materials, as they are installed here."""
+    if importlib.util.find_spec("pip_audit") is None:
+        return UNANSWERED, ["pip-audit is not installed: pip install pip-audit; NOT AUDITED"]
+    with tempfile.TemporaryDirectory() as name:
+        wanted = Path(name, "libraries.txt")
+        wanted.write_text("".join(f"{n}=={d.version}\n" for n, d in libraries().items()))
+        done = subprocess.run(
+            [sys.executable, "-m", "pip_audit", "--requirement", str(wanted), "--no-deps",
+             "--disable-pip", "--vulnerability-service", "osv", "--format", "json"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+    return audit(done.stdout)
+
+
+def native_module(environment: Path) -> Path:
+    """The native module that is installed in a virtual environment."""
+    found = sorted(environment.glob("[Ll]ib*/**/site-packages/engine/_C.*[od]"))  # .so, .pyd
+    if len(found) != 1:
+        raise SystemExit(f"{environment}: expected one engine/_C module, found {len(found)}")
+    return found[0]
+
+
+def differences(first: Path, second: Path) -> list[str]:
+    """How two builds of the native module differ; empty if they are the same bytes."""
+    one, other = first.read_bytes(), second.read_bytes()
+    if one == other:
+        return []
+    pairs = itertools.zip_longest(one, other)
+    places = [at for at, (a, b) in enumerate(pairs) if a != b]
+    return [
+        f"{first} ({len(one):,} bytes) and {second} ({len(other):,} bytes) differ in "
+        f"{len(places):,} bytes, the first at {places[0]:#x}"
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("what", choices=("sbom", "wheel"))
-    parser.add_argument("path", type=Path, nargs="?")
+    parser.add_argument("what", choices=("sbom", "wheel", "audit", "same"))
+    parser.add_argument("paths", type=Path, nargs="*")
     args = parser.parse_args()
+    if len(args.paths) != {"wheel": 1, "same": 2}.get(args.what, 0):
+        parser.error("wheel takes one path, same takes two, the others none")
     if args.what == "sbom":
         print(json.dumps(bill_of_materials(), indent=2, ensure_ascii=False))
         return 0
-    faults = wheel_faults(args.path)
-    print("\n".join(faults) or f"{args.path.name}: holds what it should")
+    if args.what == "audit":
+        code, lines = ask_for_faults()
+        print("\n".join(lines))
+        return code
+    if args.what == "same":
+        first, second = map(native_module, args.paths)
+        lines = differences(first, second)
+        print("\n".join(lines) or f"{first.name}: both builds gave the same bytes")
+        return 1 if lines else 0
+    (path,) = args.paths
+    faults = wheel_faults(path)
+    print("\n".join(faults) or f"{path.name}: holds what it should")
     if importlib.util.find_spec("auditwheel") is None:
         print("which systems it runs on was not looked at: pip install auditwheel")
         return 1
-    shown = subprocess.run([sys.executable, "-m", "auditwheel", "show", str(args.path)])
+    shown = subprocess.run([sys.executable, "-m", "auditwheel", "show", str(path)])
     return 1 if faults else shown.returncode
 
 

@@ -13,7 +13,15 @@ from pathlib import Path
 import pytest
 
 import hub
-from tests.supply_chain import ROOT, bill_of_materials, wheel_faults
+from tests.supply_chain import (
+    ROOT,
+    UNANSWERED,
+    audit,
+    bill_of_materials,
+    differences,
+    native_module,
+    wheel_faults,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -63,6 +71,37 @@ def wheel(path: Path, files: dict[str, bytes], untrue: str = "") -> Path:
             rows.append(f"{name},sha256={digest.rstrip(b'=').decode()},{len(content)}")
         archive.writestr("zoo-1.dist-info/RECORD", "\n".join([*rows, "zoo-1.dist-info/RECORD,,\n"]))
     return path
+
+
+def audited(*rows: dict) -> tuple[int, list[str]]:
+    return audit(json.dumps({"dependencies": rows}))
+
+
+def test_an_audit_lists_faults_and_what_it_could_not_ask() -> None:
+    sound = {"name": "a", "version": "1", "vulns": []}
+    faulty = {"name": "b", "version": "2", "vulns": [{"id": "X-1", "fix_versions": ["3"]}]}
+    unknown = {"name": "c", "skip_reason": "not found"}
+    assert audited(sound) == (0, ["a 1: no known fault"])
+    assert audited(sound, faulty) == (1, ["a 1: no known fault", "b 2: X-1, mended in 3"])
+    assert audited(sound, unknown)[0] == UNANSWERED
+    assert audited(faulty, unknown)[0] == audited(unknown, faulty)[0] == 1
+    for nothing in ("", "Traceback ...", "{}"):
+        code, lines = audit(nothing)
+        assert code == UNANSWERED and "NOT AUDITED" in lines[0]
+
+
+def test_two_builds_are_compared_byte_for_byte(tmp_path: Path) -> None:
+    modules = []
+    for name, content in (("one", b"abcd"), ("same", b"abcd"), ("other", b"abXdY")):
+        folder = tmp_path / name / "lib/python3.11/site-packages/engine"
+        folder.mkdir(parents=True)
+        (folder / "_C.cpython-311-x86_64-linux-gnu.so").write_bytes(content)
+        (folder / "_C.pyi").write_bytes(b"")
+        modules.append(native_module(tmp_path / name))
+    assert differences(modules[0], modules[1]) == []
+    assert "differ in 2 bytes, the first at 0x2" in differences(modules[0], modules[2])[0]
+    with pytest.raises(SystemExit, match="found 0"):
+        native_module(tmp_path / "nowhere")
 
 
 def test_a_sound_wheel(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ print(model.num_parameters, loaded, resident() - before)
 
 @pytest.mark.slow
 def test_the_largest_gpt2_is_mapped_not_read(tmp_path: Path) -> None:
-    """6.2 GB of weights, whose hash takes half a minute; the process grows by less than a hundredth of that."""
+    """6.2 GB of weights, which take half a minute to hash; the process grows by a hundredth."""
     with nn.init.skip_random():
         keys = {k: v.shape for k, v in gpt.build("gpt2-xl").state_dict().items()}
     path = tmp_path / "gpt2-xl.safetensors"
