@@ -240,3 +240,16 @@ def test_numbers_are_the_same_for_every_instruction_set() -> None:
         for isa in ("baseline", "avx2", "avx512")
     }  # fmt: skip
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("fill", [engine.uniform_, engine.normal_, engine.trunc_normal_])
+def test_filling_in_place_takes_no_other_memory(fill) -> None:
+    t = engine.empty((1000, 1000))
+    engine.reset_peak_memory_stats()
+    before = engine.memory_stats()["allocated_bytes"]
+    fill(t, generator=engine.Generator(3))
+    assert engine.memory_stats()["peak_allocated_bytes"] - before < 1 << 20
+    # Another order in memory, the same numbers at the same places.
+    turned = engine.empty((1000, 1000)).T
+    fill(turned, generator=engine.Generator(3))
+    assert (turned.numpy() == t.numpy()).all()

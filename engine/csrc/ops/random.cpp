@@ -11,14 +11,19 @@
 namespace zoo {
 namespace {
 
+// Into the elements of t, which lie side by side.
+void draw(const Tensor& t, const RandomFill& fill, Generator& generator) {
+  const RandomStream stream = generator.reserve(counters_for(t.dtype(), t.numel()));
+  random_fill_kernel.on(t.device().type)(t.dtype(), stream, fill, t.data(), t.numel());
+}
+
 Tensor filled(const char* op, const Dims& shape, DType dtype, const RandomFill& fill,
               Generator& generator, Device device) {
   check<TypeError>(is_floating(dtype), op, ": expected a floating-point dtype, got ",
                    dtype_name(dtype));
   const DType wide = is_narrow(dtype) ? DType::kF32 : dtype;
   const Tensor t = empty(shape, wide, device);
-  const RandomStream stream = generator.reserve(counters_for(wide, t.numel()));
-  random_fill_kernel.on(device.type)(wide, stream, fill, t.data(), t.numel());
+  draw(t, fill, generator);
   return astype(t, dtype);
 }
 
@@ -26,10 +31,12 @@ Tensor fill_in_place(const char* op, const Tensor& t, const RandomFill& fill,
                      Generator& generator) {
   check_floating(op, t);
   check_inplace(op, t, false);
-  const Tensor values = filled(op, t.shape(), t.dtype(), fill, generator, t.device());
-  {
+  if (t.is_contiguous() && !is_narrow(t.dtype())) {
+    draw(t, fill, generator);
+    t.storage()->bump_version();
+  } else {
     GradMode off(false);
-    copy_(t, values);
+    copy_(t, filled(op, t.shape(), t.dtype(), fill, generator, t.device()));
   }
   forget_history(op, t);
   return t;
