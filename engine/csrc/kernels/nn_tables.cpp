@@ -18,6 +18,8 @@ ZOO_TABLE(column_stats_kernel, "batch_norm statistics");
 ZOO_TABLE(column_affine_kernel, "batch_norm");
 ZOO_TABLE(column_grad_sums_kernel, "batch_norm gradient sums");
 ZOO_TABLE(column_grad_input_kernel, "batch_norm gradient");
+ZOO_TABLE(channel_forward_kernel, "batch_norm's numbers by channel");
+ZOO_TABLE(channel_backward_kernel, "batch_norm's gradients by channel");
 ZOO_TABLE(layer_norm_kernel, "layer_norm");
 ZOO_TABLE(layer_norm_grad_kernel, "layer_norm gradient");
 ZOO_TABLE(softmax_kernel, "softmax");

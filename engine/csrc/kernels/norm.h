@@ -13,8 +13,7 @@ struct RowShape {
   int64_t rows, width;
 };
 
-// Mean and variance (divided by the number of rows) of each column, in the host's memory on every
-// device.
+// Mean and variance (divided by the number of rows) of each column.
 extern Kernel<void(DType, RowShape, const void* x, double* mean, double* variance)>
     column_stats_kernel;
 
@@ -42,13 +41,37 @@ struct ColumnGrad {
   const void *scale = nullptr, *shift = nullptr;  // for kRecomputed
 };
 // By column: the sums of g and of g * (x - mean), where g is the masked gradient; also writes g to
-// `masked` unless that is null. The sums are in the host's memory on every device.
+// `masked` unless that is null.
 extern Kernel<void(DType, RowShape, const ColumnGrad&, double* sum, double* sum_x, void* masked)>
     column_grad_sums_kernel;
 // grad_x = a * g + b * (x - mean) + c by column; a * g alone if b is null.
 extern Kernel<void(DType, RowShape, const ColumnGrad&, const void* a, const void* b, const void* c,
                    void* grad_x)>
     column_grad_input_kernel;
+
+// Numbers by channel, between the passes over pixels. Statistics are float64; other numbers are of the
+// kernel's dtype, float32 or float64. What is not wanted or not there is null.
+struct ChannelForward {
+  int64_t channels = 0;
+  double count = 0;  // of values in a channel
+  double eps = 0, momentum = 0;
+  const double *mean = nullptr, *variance = nullptr;
+  const void *weight = nullptr, *bias = nullptr;
+  void *running_mean = nullptr, *running_var = nullptr;  // updated
+  void *scale = nullptr, *shift = nullptr, *rounded_mean = nullptr;
+  double* inverse_std = nullptr;
+};
+extern Kernel<void(DType, const ChannelForward&)> channel_forward_kernel;
+
+struct ChannelBackward {
+  int64_t channels = 0;
+  double count = 0;
+  const double *sum = nullptr, *sum_x = nullptr, *inverse_std = nullptr;
+  const void* weight = nullptr;
+  void *by_weight = nullptr, *by_bias = nullptr, *by_mean = nullptr, *by_variance = nullptr;
+  void *slope = nullptr, *offset = nullptr;  // of grad_x along x - mean, and constant
+};
+extern Kernel<void(DType, const ChannelBackward&)> channel_backward_kernel;
 
 // By row: y = (x - mean) / sqrt(variance + eps) * weight + bias. Keeps the mean and the inverse
 // deviation of each row. weight and bias may be null.

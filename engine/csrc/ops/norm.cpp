@@ -1,8 +1,6 @@
 // Batch and layer normalisation.
 #include "kernels/norm.h"
 
-#include <cmath>
-
 #include "autograd/node.h"
 #include "ops/fused.h"
 #include "ops/ops.h"
@@ -25,64 +23,86 @@ void check_norm(const BatchNormTensors& norm, const Tensor& x) {
   check_channels("running_var", norm.running_var, x);
 }
 
-std::vector<double> to_doubles(const Tensor& t) {
-  const Tensor d = to_host(contiguous(astype(detach(t), DType::kF64)));
-  return {d.data<double>(), d.data<double>() + d.numel()};
-}
-
-Tensor from_doubles(const std::vector<double>& values, DType dtype, Device device) {
-  Tensor t = empty({static_cast<int64_t>(values.size())}, DType::kF64);
-  std::copy(values.begin(), values.end(), t.data<double>());
-  return to_device(astype(t, dtype), device);
-}
-
-std::vector<double> doubles_or(const Tensor& t, int64_t n, double otherwise) {
-  return t.defined() ? to_doubles(t) : std::vector<double>(n, otherwise);
-}
-
-// running = (1 - momentum) * running + momentum * batch
-void update_running(const char* name, const Tensor& running, const std::vector<double>& batch,
-                    double momentum) {
-  if (!running.defined()) return;
-  GradMode off(false);
-  check<TypeError>(is_floating(running.dtype()), "batch_norm: ", name, " is ",
-                   dtype_name(running.dtype()), ", expected a floating-point dtype");
-  std::vector<double> next = to_doubles(running);
-  for (size_t c = 0; c < next.size(); ++c) {
-    next[c] = (1.0 - momentum) * next[c] + momentum * batch[c];
-  }
-  copy_(running, from_doubles(next, running.dtype(), running.device()));
-}
-
 // What the backward rule keeps besides tensors of the graph: C numbers each.
 struct ChannelNumbers {
   Tensor mean, scale, shift;  // float32 where x is of 16 bits: y = x * scale + shift
-  std::vector<double> inverse_std;
+  Tensor inverse_std;         // float64
 };
 
-ChannelNumbers channel_numbers(const std::vector<double>& mean,
-                               const std::vector<double>& variance, const Tensor& weight,
-                               const Tensor& bias, double eps, const Tensor& like) {
-  const size_t n = mean.size();
-  const std::vector<double> w = doubles_or(weight, static_cast<int64_t>(n), 1.0);
-  const std::vector<double> b = doubles_or(bias, static_cast<int64_t>(n), 0.0);
-  std::vector<double> scale(n), shift(n), inverse(n);
-  for (size_t c = 0; c < n; ++c) {
-    inverse[c] = 1.0 / std::sqrt(variance[c] + eps);
-    scale[c] = w[c] * inverse[c];
+struct Statistics {
+  Tensor mean, variance;  // float64
+};
+
+Tensor as_doubles(const Tensor& t) { return contiguous(astype(detach(t), DType::kF64)); }
+
+// The memory of C numbers that are updated in place, if it is as kernels want it, or a copy that goes
+// back.
+class Running {
+ public:
+  Running(const char* name, const Tensor& t, DType dtype) : own_(t), used_(t) {
+    if (!t.defined()) return;
+    check<TypeError>(is_floating(t.dtype()), "batch_norm: ", name, " is ", dtype_name(t.dtype()),
+                     ", expected a floating-point dtype");
+    if (t.dtype() != dtype || !t.is_contiguous()) used_ = clone(contiguous(astype(t, dtype)));
   }
-  const auto channel_row = [&](const std::vector<double>& values) {
-    return from_doubles(values, wide_dtype(like.dtype()), like.device());
+  void* data() const { return used_.defined() ? used_.data() : nullptr; }
+  void finish() const {
+    if (!own_.defined()) return;
+    if (used_.impl() == own_.impl()) {
+      own_.storage()->bump_version();
+    } else {
+      copy_(own_, used_);
+    }
+  }
+
+ private:
+  Tensor own_, used_;
+};
+
+// For x like `like`. Updates running statistics where those are defined.
+ChannelNumbers channel_numbers(const Statistics& statistics, const BatchNormTensors& norm,
+                               double eps, const Tensor& like, bool updates, double momentum,
+                               double count) {
+  GradMode off(false);
+  const DType dtype = wide_dtype(like.dtype());
+  const auto numbers = [&](const Tensor& t) {
+    return t.defined() ? contiguous(astype(detach(t), dtype)) : t;
   };
+  const auto data = [](const Tensor& t) -> void* { return t.defined() ? t.data() : nullptr; };
+  const Tensor weight = numbers(norm.weight), bias = numbers(norm.bias);
+  const Dims shape = statistics.mean.shape();
   ChannelNumbers channels;
-  channels.scale = channel_row(scale);
-  // From the rounded scale: then x = mean gives the bias as exactly as can be.
-  const std::vector<double> rounded = to_doubles(channels.scale);
-  for (size_t c = 0; c < n; ++c) shift[c] = b[c] - mean[c] * rounded[c];
-  channels.shift = channel_row(shift);
-  channels.mean = channel_row(mean);
-  channels.inverse_std = std::move(inverse);
+  for (Tensor* t : {&channels.mean, &channels.scale, &channels.shift}) {
+    *t = empty(shape, dtype, like.device());
+  }
+  channels.inverse_std = empty(shape, DType::kF64, like.device());
+  const Running running_mean("running_mean", updates ? norm.running_mean : Tensor(), dtype);
+  const Running running_var("running_var", updates ? norm.running_var : Tensor(), dtype);
+  ChannelForward a;
+  a.channels = shape[0];
+  a.count = count;
+  a.eps = eps;
+  a.momentum = momentum;
+  a.mean = statistics.mean.data<double>();
+  a.variance = statistics.variance.data<double>();
+  a.weight = data(weight);
+  a.bias = data(bias);
+  a.running_mean = running_mean.data();
+  a.running_var = running_var.data();
+  a.scale = channels.scale.data();
+  a.shift = channels.shift.data();
+  a.rounded_mean = channels.mean.data();
+  a.inverse_std = channels.inverse_std.data<double>();
+  channel_forward_kernel.on(like.device().type)(dtype, a);
+  running_mean.finish();
+  running_var.finish();
   return channels;
+}
+
+// In inference.
+ChannelNumbers channel_numbers(const BatchNormTensors& norm, double eps, const Tensor& like) {
+  return channel_numbers({as_doubles(norm.running_mean), as_doubles(norm.running_var)}, norm, eps,
+                         like, false, 0, 0);
 }
 
 // (C,) beside (N, C, H, W).
@@ -120,7 +140,7 @@ struct BatchNormRule {
     } else {
       if (x.defined()) centred = x - by_channel(m.defined() ? m : channels.mean);
       inverse = by_channel(v.defined() ? rsqrt(v + eps)
-                                       : from_doubles(channels.inverse_std, g.dtype(), g.device()));
+                                       : astype(channels.inverse_std, g.dtype()));
     }
     if (bw.wants(1)) bw.set(1, sum(g * (centred * inverse), pixels, false));
     if (bw.wants(2)) bw.set(2, sum(g, pixels, false));
@@ -162,15 +182,19 @@ struct BatchNormRule {
     Tensor masked = grad;
     const bool writes_masked = has_residual && relu && bw.wants(3);
     if (writes_masked) masked = empty_channels_last(shape, grad);
-    const int64_t n = shape[1];
-    std::vector<double> sum(n), sum_x(n);
+    const auto numbers = [&](DType of) { return empty({shape[1]}, of, grad.device()); };
+    const Tensor sum = numbers(DType::kF64), sum_x = numbers(DType::kF64);
     const bool needs_sums =
         bw.wants(1) || bw.wants(2) || bw.wants(4) || bw.wants(5) || (training && bw.wants(0));
     if ((needs_sums || writes_masked) && grad.numel() > 0) {
       // Frozen statistics and no x kept: only the sums of g count, so any x will do.
       if (args.x == nullptr) args.x = grad.data();
-      column_grad_sums_kernel.on(grad.device().type)(dtype, rows, args, sum.data(), sum_x.data(),
-                                                     writes_masked ? masked.data() : nullptr);
+      column_grad_sums_kernel.on(grad.device().type)(
+          dtype, rows, args, sum.data<double>(), sum_x.data<double>(),
+          writes_masked ? masked.data() : nullptr);
+    } else {
+      fill_(sum, 0);
+      fill_(sum_x, 0);
     }
     if (writes_masked) {
       args.grad = masked.data();
@@ -178,39 +202,37 @@ struct BatchNormRule {
     }
     if (has_residual && bw.wants(3)) bw.set(3, masked);
 
-    const std::vector<double>& inverse = channels.inverse_std;
-    const std::vector<double> w = doubles_or(weight.get(), n, 1.0);
-    // d y / d mean and d y / d variance, summed over the channel.
-    std::vector<double> grad_w(n), by_mean(n), by_variance(n);
-    for (int64_t i = 0; i < n; ++i) {
-      grad_w[i] = sum_x[i] * inverse[i];
-      by_mean[i] = -w[i] * inverse[i] * sum[i];
-      by_variance[i] = -0.5 * w[i] * inverse[i] * inverse[i] * inverse[i] * sum_x[i];
-    }
-    const auto channel_row = [&](const std::vector<double>& values) {
-      return from_doubles(values, wide_dtype(dtype), grad.device());
+    const Tensor w = weight.get();
+    ChannelBackward a;
+    a.channels = shape[1];
+    a.count = static_cast<double>(rows.rows);
+    a.sum = sum.data<double>();
+    a.sum_x = sum_x.data<double>();
+    a.inverse_std = channels.inverse_std.data<double>();
+    const Tensor own_weight = w.defined() ? contiguous(detach(w)) : w;
+    if (w.defined()) a.weight = own_weight.data();
+    const auto result = [&](void*& to) {
+      const Tensor t = numbers(wide_dtype(dtype));
+      to = t.data();
+      return t;
     };
-    if (bw.wants(1)) bw.set(1, channel_row(grad_w));
-    if (bw.wants(2)) bw.set(2, channel_row(sum));
-    if (bw.wants(4)) bw.set(4, channel_row(by_mean));
-    if (bw.wants(5)) bw.set(5, channel_row(by_variance));
+    const auto gradient = [&](int input, void*& to) {
+      if (bw.wants(input)) bw.set(input, result(to));
+    };
+    gradient(1, a.by_weight);
+    gradient(2, a.by_bias);
+    gradient(4, a.by_mean);
+    gradient(5, a.by_variance);
+    Tensor slope, offset;
+    if (training && bw.wants(0)) {
+      slope = result(a.slope);
+      offset = result(a.offset);
+    }
+    if (needs_sums) channel_backward_kernel.on(grad.device().type)(wide_dtype(dtype), a);
     if (!bw.wants(0)) return;
     const Tensor grad_x = empty_channels_last(shape, grad);
-    Tensor b, c;
-    if (training) {
-      // d mean / d x = 1 / count, d variance / d x = 2 (x - mean) / count.
-      const double count = static_cast<double>(rows.rows);
-      std::vector<double> slope(n), offset(n);
-      for (int64_t i = 0; i < n; ++i) {
-        slope[i] = 2.0 * by_variance[i] / count;
-        offset[i] = by_mean[i] / count;
-      }
-      b = channel_row(slope);
-      c = channel_row(offset);
-    }
     column_grad_input_kernel.on(grad.device().type)(
-        dtype, rows, args, channels.scale.data(), b.defined() ? b.data() : nullptr,
-        c.defined() ? c.data() : nullptr, grad_x.data());
+        dtype, rows, args, channels.scale.data(), a.slope, a.offset, grad_x.data());
     bw.set(0, grad_x);
   }
 };
@@ -224,17 +246,13 @@ Tensor batch_norm_channels_last(const Tensor& x, const BatchNormTensors& norm,
   const DeviceType device = x.device().type;
   ChannelNumbers channels;
   if (options.training) {
-    std::vector<double> mean(n), variance(n);
-    column_stats_kernel.on(device)(x.dtype(), rows, x.data(), mean.data(), variance.data());
-    update_running("running_mean", running_mean, mean, options.momentum);
-    std::vector<double> unbiased(variance);
-    const double count = static_cast<double>(rows.rows);
-    for (double& v : unbiased) v *= count / (count - 1.0);
-    update_running("running_var", running_var, unbiased, options.momentum);
-    channels = channel_numbers(mean, variance, weight, bias, options.eps, x);
+    const Statistics batch{empty({n}, DType::kF64, x.device()), empty({n}, DType::kF64, x.device())};
+    column_stats_kernel.on(device)(x.dtype(), rows, x.data(), batch.mean.data<double>(),
+                                   batch.variance.data<double>());
+    channels = channel_numbers(batch, norm, options.eps, x, true, options.momentum,
+                               static_cast<double>(rows.rows));
   } else {
-    channels = channel_numbers(to_doubles(running_mean), to_doubles(running_var), weight, bias,
-                               options.eps, x);
+    channels = channel_numbers(norm, options.eps, x);
   }
 
   const Tensor y = empty_channels_last(x.shape(), x);
@@ -272,9 +290,7 @@ Tensor batch_norm_channels_last(const Tensor& x, const BatchNormTensors& norm,
 
 ChannelAffine batch_norm_affine(const Tensor& x, const BatchNormTensors& norm, double eps) {
   check_norm(norm, x);
-  const ChannelNumbers channels =
-      channel_numbers(to_doubles(norm.running_mean), to_doubles(norm.running_var), norm.weight,
-                      norm.bias, eps, x);
+  const ChannelNumbers channels = channel_numbers(norm, eps, x);
   return {channels.scale, channels.shift};
 }
 

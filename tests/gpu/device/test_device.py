@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+
 import numpy as np
 import pytest
 
 import engine
-from engine import _C
+from engine import _C, nn
 
 
 def test_a_tensor_goes_to_the_device_and_back(device: str) -> None:
@@ -175,3 +178,25 @@ def test_two_devices_are_two(device: str) -> None:
         first + second
     assert (first + second.to("cuda:0")).tolist() == [2.0, 2.0, 2.0]
     assert (second * 3).device == "cuda:1"
+
+
+def test_a_step_of_a_network_does_not_wait_for_the_device(device: str) -> None:
+    if _C._backend_info()["name"] != "emulation":
+        pytest.skip("waits are counted by the emulation alone")
+    emulation = ctypes.CDLL(os.environ["ZOO_EMULATED_LIBRARY"])
+    emulation.emulated_waits.restype = ctypes.c_int64
+    layers = nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4),
+        nn.Flatten(), nn.LayerNorm(16), nn.Linear(16, 2),
+    ).to(device)  # fmt: skip
+    x = engine.ones((2, 3, 6, 6)).to(device)
+    start = engine.ones((2, 2)).to(device)
+    before = emulation.emulated_waits()
+    for mode in (layers.train, layers.eval):
+        mode()
+        layers(x).backward(start)
+    with engine.no_grad():
+        y = layers(x)
+    assert emulation.emulated_waits() == before
+    y.to("cpu")
+    assert emulation.emulated_waits() > before

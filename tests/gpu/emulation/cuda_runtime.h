@@ -244,6 +244,6 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_index, const void* from, int fr
                                 size_t bytes, cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t);
 inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);

@@ -5,6 +5,7 @@
 
 #include "core/allocator.h"
 #include "core/parallel.h"
+#include "kernels/channel_math.h"
 #include "kernels/cpu/row_vector.h"
 
 namespace zoo {
@@ -267,11 +268,25 @@ void column_grad_input(DType dtype, RowShape s, const ColumnGrad& g, const void*
   });
 }
 
+void channels_forward(DType dtype, const ChannelForward& a) {
+  with_type(dtype, [&](auto t) {
+    for (int64_t c = 0; c < a.channels; ++c) channel_forward<decltype(t)>(a, c);
+  });
+}
+
+void channels_backward(DType dtype, const ChannelBackward& a) {
+  with_type(dtype, [&](auto t) {
+    for (int64_t c = 0; c < a.channels; ++c) channel_backward<decltype(t)>(a, c);
+  });
+}
+
 }  // namespace
 
 ZOO_REGISTER_CPU(column_stats_kernel, column_stats);
 ZOO_REGISTER_CPU(column_affine_kernel, column_affine);
 ZOO_REGISTER_CPU(column_grad_sums_kernel, column_grad_sums);
 ZOO_REGISTER_CPU(column_grad_input_kernel, column_grad_input);
+ZOO_REGISTER_CPU(channel_forward_kernel, channels_forward);
+ZOO_REGISTER_CPU(channel_backward_kernel, channels_backward);
 
 }  // namespace zoo

@@ -1,12 +1,8 @@
 // Batch normalisation over rows x channels (NHWC), in T: float for 16-bit dtypes. Sums are partial in
 // T, over few rows of one thread, and then in double.
-#include "kernels/norm.h"
-
-#include <vector>
-
+#include "kernels/channel_math.h"
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/elements.h"
-#include "kernels/cuda/staging.h"
 #include "kernels/cuda/team.h"
 
 namespace zoo {
@@ -26,30 +22,25 @@ struct StatsTerms {
 };
 
 template <class T>
-__global__ void finish_stats(RowShape s, cuda::Elements<T> x, double* sums) {
-  const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+__global__ void finish_stats(RowShape s, cuda::Elements<T> x, double* sum, double* squares) {
+  const int64_t c = cuda::thread_index();
   if (c >= s.width) return;
   const double n = static_cast<double>(s.rows);
-  const double mean = sums[c] / n;
-  const double variance = sums[s.width + c] / n - mean * mean;
-  sums[c] = mean + static_cast<double>(x[c]);
-  sums[s.width + c] = variance < 0 ? 0 : variance;  // NaN stays
+  const double mean = sum[c] / n;
+  const double variance = squares[c] / n - mean * mean;
+  sum[c] = mean + static_cast<double>(x[c]);
+  squares[c] = variance < 0 ? 0 : variance;  // NaN stays
 }
 
 void column_stats(DType dtype, RowShape s, const void* x, double* mean, double* variance) {
   if (s.rows == 0 || s.width == 0) return;
-  std::vector<double> both(static_cast<size_t>(2 * s.width));
-  const cuda::Output<double> sums(both.data(), 2 * s.width);
   cuda::with_real(dtype, [&](auto t) {
     using T = decltype(t);
     const cuda::Elements<T> from(x, dtype);
-    cuda::sum_columns<T>(s, StatsTerms<T>{from, s.width}, sums.data(), sums.data() + s.width);
-    ZOO_LAUNCH((finish_stats<T>), dim3(cuda::parts_of(s.width, 128)), dim3(128), 0, s, from,
-               sums.data());
+    cuda::sum_columns<T>(s, StatsTerms<T>{from, s.width}, mean, variance);
+    ZOO_LAUNCH((finish_stats<T>), dim3(cuda::parts_of(s.width, 128)), dim3(128), 0, s, from, mean,
+               variance);
   });
-  sums.finish();
-  std::copy(both.begin(), both.begin() + s.width, mean);
-  std::copy(both.begin() + s.width, both.end(), variance);
 }
 
 template <class T, bool kResidual, bool kRelu>
@@ -158,20 +149,15 @@ void with_mask(ReluMask mask, F&& body) {
 void column_grad_sums(DType dtype, RowShape s, const ColumnGrad& a, double* sum, double* sum_x,
                       void* masked) {
   if (s.width == 0) return;
-  std::vector<double> both(static_cast<size_t>(2 * s.width));
-  const cuda::Output<double> sums(both.data(), 2 * s.width);
   cuda::with_real(dtype, [&](auto t) {
     using T = decltype(t);
     with_mask(a.mask, [&](auto mask) {
       constexpr ReluMask kMask = decltype(mask)::value;
       cuda::sum_columns<T>(
           s, GradTerms<T, kMask>{Masked<T, kMask>(dtype, a, s.width), {masked, dtype}},
-          sums.data(), sums.data() + s.width);
+          sum, sum_x);
     });
   });
-  sums.finish();
-  std::copy(both.begin(), both.begin() + s.width, sum);
-  std::copy(both.begin() + s.width, both.end(), sum_x);
 }
 
 void column_grad_input(DType dtype, RowShape s, const ColumnGrad& g, const void* a, const void* b,
@@ -188,8 +174,34 @@ void column_grad_input(DType dtype, RowShape s, const ColumnGrad& g, const void*
   });
 }
 
+template <class T>
+__global__ void channels_forward(const __grid_constant__ ChannelForward a) {
+  const int64_t c = cuda::thread_index();
+  if (c < a.channels) channel_forward<T>(a, c);
+}
+template <class T>
+__global__ void channels_backward(const __grid_constant__ ChannelBackward a) {
+  const int64_t c = cuda::thread_index();
+  if (c < a.channels) channel_backward<T>(a, c);
+}
+
+void forward_of_channels(DType dtype, const ChannelForward& a) {
+  if (a.channels == 0) return;
+  cuda::with_real(dtype, [&](auto t) {
+    ZOO_LAUNCH(channels_forward<decltype(t)>, cuda::parts_of(a.channels, 128), 128, 0, a);
+  });
+}
+void backward_of_channels(DType dtype, const ChannelBackward& a) {
+  if (a.channels == 0) return;
+  cuda::with_real(dtype, [&](auto t) {
+    ZOO_LAUNCH(channels_backward<decltype(t)>, cuda::parts_of(a.channels, 128), 128, 0, a);
+  });
+}
+
 }  // namespace
 
+ZOO_REGISTER_CUDA(channel_forward_kernel, &forward_of_channels);
+ZOO_REGISTER_CUDA(channel_backward_kernel, &backward_of_channels);
 ZOO_REGISTER_CUDA(column_stats_kernel, &column_stats);
 ZOO_REGISTER_CUDA(column_affine_kernel, &column_affine);
 ZOO_REGISTER_CUDA(column_grad_sums_kernel, &column_grad_sums);
