@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, overload
 
 from engine import Tensor
 from engine.nn.chain import run_chain
@@ -38,8 +38,25 @@ class _Numbered(Module):
     def __iter__(self) -> Iterator[Module]:
         return self.children()
 
-    def __getitem__(self, index: int) -> Module:
-        return list(self.children())[index]
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> _Numbered: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        modules = list(self.children())[index]
+        if isinstance(modules, Module):
+            return modules
+        part = self._plain()
+        for module in modules:
+            part.append(module)
+        part.training = self.training
+        return part
+
+    def _plain(self) -> _Numbered:
+        """An empty container of the kind, for a part of this one."""
+        raise NotImplementedError
 
     def __setitem__(self, index: int, module: Module) -> None:
         names = [name for name, _ in self.named_children()]
@@ -48,27 +65,35 @@ class _Numbered(Module):
 
 class Sequential(_Numbered):
     """Modules one after the other: y = m2(m1(m0(x))). A batch norm and a ReLU behind a convolution
-    are computed while it writes, unless one of them has hooks.
+    are computed while it writes, unless one of them has hooks. A slice is a Sequential of the same
+    modules, counted from 0 again.
 
-    >>> model = Sequential(Linear(3, 4), ReLU())
-    >>> model(engine.ones((2, 3))).shape
-    (2, 4)
+    >>> model = Sequential(Linear(3, 4), ReLU(), Linear(4, 1))
+    >>> model(engine.ones((2, 3))).shape, model[:2](engine.ones((2, 3))).shape
+    ((2, 1), (2, 4))
     """
 
     def __init__(self, *modules: Module) -> None:
         super().__init__(modules)
+
+    def _plain(self) -> Sequential:
+        return Sequential()
 
     def forward(self, x: Any) -> Any:
         return run_chain(self.children(), x)
 
 
 class ModuleList(_Numbered):
-    """A list of modules that its owner runs as it likes; a plain list would not be saved.
+    """A list of modules that its owner runs as it likes; a plain list would not be saved. A slice
+    is a ModuleList of the same modules.
 
     >>> blocks = ModuleList([Linear(3, 3) for _ in range(2)])
     >>> sorted(blocks.state_dict())
     ['0.bias', '0.weight', '1.bias', '1.weight']
     """
+
+    def _plain(self) -> ModuleList:
+        return ModuleList()
 
 
 class ModuleDict(Module):

@@ -343,6 +343,19 @@ def test_sequential_runs_in_order() -> None:
     assert nn.Sequential(double, shift)(5) == 13
 
 
+@pytest.mark.parametrize("kind", [lambda m: nn.Sequential(*m), nn.ModuleList])
+def test_a_slice_is_a_container_of_the_same_modules(kind) -> None:
+    modules = [nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 3)]
+    whole = kind(modules).eval()
+    part = whole[1:]
+    assert type(part) is type(whole) and len(part) == 2 and not part.training
+    assert part[0] is modules[1] and part[-1] is modules[2] is whole[2]
+    assert list(part.state_dict()) == ["1.weight", "1.bias"]
+    assert [m for m in whole[::-1]] == modules[::-1] and len(whole[5:]) == 0
+    part.append(nn.ReLU())
+    assert len(whole) == 3
+
+
 class Affine(nn.Module):
     def __init__(self, scale: int, shift: int) -> None:
         super().__init__()

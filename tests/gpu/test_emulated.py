@@ -93,6 +93,10 @@ def test_the_caching_allocator_serves_the_device_too() -> None:
     assert run_device_tests(f"{DEVICE}/test_device.py", ZOO_CUDA_CACHE="1") >= 20
 
 
+def test_uploads_may_come_late() -> None:
+    assert run_device_tests(f"{DEVICE}/test_device.py", ZOO_EMULATION_UPLOADS="late") >= 20
+
+
 def test_without_a_driver_the_import_is_silent_and_the_error_says_why() -> None:
     code = (
         "import sys, engine\n"

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import engine
-from engine import _C, nn
+from engine import _C, nn, optim
+from engine.nn import functional as F
 
 
 def test_a_tensor_goes_to_the_device_and_back(device: str) -> None:
@@ -180,6 +181,22 @@ def test_two_devices_are_two(device: str) -> None:
     assert (second * 3).device == "cuda:1"
 
 
+@pytest.mark.parametrize("count", [1, 100, 20_000, 3_000_000])  # a table, a batch in pieces
+def test_what_was_sent_may_change_at_once(count: int, device: str) -> None:
+    numbers = np.arange(count, dtype=np.float32)
+    sent = []
+    for _ in range(40):  # more than there are buffers on the way
+        sent.append(engine.from_numpy(numbers).to(device))
+        numbers += 1
+    for i, tensor in enumerate(sent):
+        found = tensor.to("cpu").numpy()
+        assert (
+            found[0] == i
+            and found[-1] == count - 1 + i
+            and found.sum() == pytest.approx((numbers - 40 + i).sum(), rel=1e-6)
+        )
+
+
 def test_a_step_of_a_network_does_not_wait_for_the_device(device: str) -> None:
     if _C._backend_info()["name"] != "emulation":
         pytest.skip("waits are counted by the emulation alone")
@@ -189,14 +206,18 @@ def test_a_step_of_a_network_does_not_wait_for_the_device(device: str) -> None:
         nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4),
         nn.Flatten(), nn.LayerNorm(16), nn.Linear(16, 2),
     ).to(device)  # fmt: skip
-    x = engine.ones((2, 3, 6, 6)).to(device)
+    pictures = np.ones((2, 3, 6, 6), np.float32)
     start = engine.ones((2, 2)).to(device)
+    optimizer = optim.AdamW(layers.parameters(), lr=0.01)
     before = emulation.emulated_waits()
     for mode in (layers.train, layers.eval):
         mode()
-        layers(x).backward(start)
+        batch = engine.from_numpy(pictures).to(device)
+        F.max_pool2d(layers[:4](batch), 2).sum().backward()
+        layers(batch).backward(start)
+        optimizer.step()
     with engine.no_grad():
-        y = layers(x)
+        y = layers(batch)
     assert emulation.emulated_waits() == before
     y.to("cpu")
     assert emulation.emulated_waits() > before

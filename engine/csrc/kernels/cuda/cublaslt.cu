@@ -19,7 +19,6 @@ namespace {
 using namespace cublaslt;
 
 constexpr size_t kWorkspace = size_t{32} << 20;  // what NVIDIA suggests for Hopper
-constexpr int kMostDevices = 64;
 std::atomic<bool> g_tf32{false};
 
 void check_status(Status status, const char* what) {

@@ -21,7 +21,7 @@ namespace {
 using namespace cudnn;
 
 constexpr size_t kMostWorkspace = size_t{1} << 30;
-constexpr int kMostDevices = 64, kMostChoices = 8;
+constexpr int kMostChoices = 8;
 
 struct CuDnn {
   Library library{{"cuDNN", "libcudnn.so.9", "nvidia-cudnn-cu13>=9.10,<10", "cudnnGetVersion",

@@ -23,8 +23,8 @@
 // - A kernel's name with commas stands in parentheses: ZOO_LAUNCH((f<A, B>), ...).
 // - Pointers come from tensors of the device or from DeviceScratch; the host must not read them
 //   (the emulation closes that memory to the host, so that a test crashes as a GPU would).
-//   What the host must know comes through copy_to_host; a table of the host's goes to the device
-//   with copy_to_device. Both wait for the device: use neither in a kernel that training calls.
+//   What the host must know comes through copy_to_host, which waits for the device: nothing for a
+//   kernel that training calls. A table of the host's goes to the device with copy_to_device.
 // - Everything goes to stream(), in order. Memory that is freed may be used again at once by what
 //   follows in that stream.
 // - Results must be the same from run to run: no atomicAdd of floats; partial results of fixed

@@ -16,8 +16,6 @@ void empty_cache(int index);
 
 namespace {
 
-constexpr int kMostDevices = 64;
-
 thread_local int tl_device = -1;                        // none chosen yet
 thread_local cudaStream_t tl_streams[kMostDevices] = {};  // null: the library's own
 
@@ -111,11 +109,6 @@ void set_stream(cudaStream_t stream) { tl_streams[current_device()] = stream; }
 void copy_to_host(void* to, const void* from, size_t bytes) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()), "a copy to the host");
   check(cudaStreamSynchronize(stream()), "a copy to the host");
-}
-
-void copy_to_device(void* to, const void* from, size_t bytes) {
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()), "a copy to the device");
-  check(cudaStreamSynchronize(stream()), "a copy to the device");
 }
 
 void set_bytes(void* data, int value, size_t bytes) {

@@ -11,6 +11,8 @@
 
 namespace zoo::cuda {
 
+inline constexpr int kMostDevices = 64;
+
 // Throws std::runtime_error with CUDA's name and words for the error, and what was done.
 void check(cudaError_t error, const char* what);
 
@@ -44,8 +46,9 @@ class DeviceScratch {
   void* data_;
 };
 
-// Wait for the stream.
+// Waits for the stream.
 void copy_to_host(void* to, const void* from, size_t bytes);
+// In the stream; `from` may be used again at once (uploads.cu).
 void copy_to_device(void* to, const void* from, size_t bytes);
 // Sets bytes, in the stream.
 void set_bytes(void* data, int value, size_t bytes);
