@@ -25,9 +25,6 @@ _LEAST_CONTRAST = 12  # grey levels between the darkest and the lightest of the 
 _STRIDE = 53
 _BANDS = 8  # of 16 bits: more than NEAR_BITS, so near hashes agree in at least one
 _MOST_IN_BUCKET = 64  # hashes compared with each other; more in one bucket say nothing of likeness
-_BITS_SET = np.unpackbits(np.arange(2**16, dtype=np.uint16)[:, None].view(np.uint8), axis=1).sum(
-    axis=1, dtype=np.uint8
-)  # of each number of 16 bits
 
 
 def difference_hash(image: Image.Image) -> bytes:
@@ -52,7 +49,7 @@ def near_pairs(hashes: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Pairs of different hashes that differ in at most `NEAR_BITS` bits.
 
     Two such hashes have at least one of eight bands of 16 bits in common, so only hashes that share
-    a band are compared: the work grows with the number of hashes, not with its square.
+    a band are compared: a million take seconds.
 
     Args:
         hashes: (N, 16), each different from the others.
@@ -69,14 +66,22 @@ def near_pairs(hashes: NDArray[np.uint8]) -> NDArray[np.int64]:
     # hashes then share one by chance. Strides prime to 128 reach every bit once.
     spread = np.arange(128) * _STRIDE % 128
     mixed = np.packbits(np.unpackbits(hashes, axis=1)[:, spread], axis=1)
-    bands = np.ascontiguousarray(mixed).view(np.uint16)  # (N, 8)
-    found = [_near_in_band(bands, band) for band in range(_BANDS)]
+    mixed = np.ascontiguousarray(mixed)
+    words, bands = mixed.view(np.uint64), mixed.view(np.uint16)  # (N, 2), (N, 8)
+    found = [_near_in_band(words, bands[:, band]) for band in range(_BANDS)]
     return np.unique(np.concatenate(found), axis=0)
 
 
-def _near_in_band(bands: NDArray[np.uint16], band: int) -> NDArray[np.int64]:
-    order = np.argsort(bands[:, band], kind="stable")
-    values = bands[order, band]
+def _bits_set(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    if hasattr(np, "bitwise_count"):  # numpy 2
+        return np.bitwise_count(words)
+    bits = np.unpackbits(words.view(np.uint8), axis=1).reshape(*words.shape, 64)
+    return bits.sum(axis=2, dtype=np.uint8)
+
+
+def _near_in_band(words: NDArray[np.uint64], band: NDArray[np.uint16]) -> NDArray[np.int64]:
+    order = np.argsort(band, kind="stable")
+    values, words = band[order], words[order]
     same = np.arange(len(values))
     pairs = []
     # Each with the next in its bucket, then with the one after that, ...
@@ -85,10 +90,9 @@ def _near_in_band(bands: NDArray[np.uint16], band: int) -> NDArray[np.int64]:
         same = same[values[same] == values[same + step]]
         if len(same) == 0:
             break
-        first, second = order[same], order[same + step]
-        differing = _BITS_SET[bands[first] ^ bands[second]].sum(axis=1, dtype=np.int64)
-        near = differing <= NEAR_BITS
-        pairs.append(np.sort(np.stack([first[near], second[near]], axis=1), axis=1))
+        near = _bits_set(words[same] ^ words[same + step]).sum(axis=1) <= NEAR_BITS
+        pair = np.stack([order[same[near]], order[same[near] + step]], axis=1)
+        pairs.append(np.sort(pair, axis=1))
     return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
 
 
