@@ -1,4 +1,4 @@
-"""One side of one workload in a process of its own: ``worker.py ours|peer NAME THREADS``.
+"""One side of one workload in a process of its own: ``worker.py ours|PyTorch|... NAME THREADS``.
 
 Reads a line for each timing wanted and answers with the milliseconds of one call; at the end of
 its input prints the peak memory in bytes.
@@ -6,6 +6,7 @@ its input prints the peak memory in bytes.
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -13,12 +14,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.benchmarks.runtimes import THREADS  # noqa: E402
 from tests.benchmarks.workloads import WORKLOADS  # noqa: E402
 
 
 def main() -> None:
     side, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
     workload = next(w for w in WORKLOADS if w.name == name)
+    os.environ[THREADS] = str(threads)
     if side == "ours":
         import engine
 
@@ -27,7 +30,7 @@ def main() -> None:
         import torch
 
         torch.set_num_threads(threads)
-    work = getattr(workload, side)()
+    work = workload.maker(side)()
     for _ in range(2):
         work()
     print("ready", flush=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.benchmarks import language, tensors
+from tests.benchmarks.runtimes import RUNTIMES
 from tests.benchmarks.workload import Work, Workload
 
 
@@ -90,19 +92,18 @@ def _inference(arch: str, batch: int) -> Workload:
 
         return work
 
-    def peer() -> Work:
-        import torch
+    def peer(name: str) -> Callable[[], Work]:
+        def make() -> Work:
+            import torch
 
-        model = _peer_network(arch).eval().to(memory_format=torch.channels_last)
-        x = torch.randn(batch, 3, 224, 224).to(memory_format=torch.channels_last)
+            run, _ = RUNTIMES[name]
+            return run(_peer_network(arch).eval(), torch.randn(batch, 3, 224, 224))
 
-        def work() -> object:
-            with torch.inference_mode():
-                return model(x)
+        return make
 
-        return work
-
-    return Workload(f"{arch} inference, batch {batch}", batch * FLOPS[arch], ours, peer, rounds=7)
+    others = {name: peer(name) for name in RUNTIMES if name != "PyTorch"}
+    return Workload(f"{arch} inference, batch {batch}", batch * FLOPS[arch], ours, peer("PyTorch"),
+                    rounds=7, others=others)  # fmt: skip
 
 
 def _training(arch: str, batch: int) -> Workload:
@@ -125,23 +126,28 @@ def _training(arch: str, batch: int) -> Workload:
 
         return work
 
-    def peer() -> Work:
-        import torch
+    def peer(layout: str) -> Callable[[], Work]:
+        def make() -> Work:
+            import torch
 
-        layout = {"memory_format": torch.channels_last}
-        model = _peer_network(arch).train().to(**layout)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-        x, y = torch.randn(batch, 3, 224, 224).to(**layout), torch.randint(0, 1000, (batch,))
+            order = {"memory_format": getattr(torch, layout)}
+            model = _peer_network(arch).train().to(**order)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+            x = torch.randn(batch, 3, 224, 224).to(**order)
+            y = torch.randint(0, 1000, (batch,))
 
-        def work() -> None:
-            optimizer.zero_grad(set_to_none=True)
-            torch.nn.functional.cross_entropy(model(x), y).backward()
-            optimizer.step()
+            def work() -> None:
+                optimizer.zero_grad(set_to_none=True)
+                torch.nn.functional.cross_entropy(model(x), y).backward()
+                optimizer.step()
 
-        return work
+            return work
+
+        return make
 
     name = f"{arch} training step, batch {batch}"
-    return Workload(name, 3 * batch * FLOPS[arch], ours, peer, rounds=5)
+    return Workload(name, 3 * batch * FLOPS[arch], ours, peer("channels_last"), rounds=5,
+                    others={"PyTorch NCHW": peer("contiguous_format")})  # fmt: skip
 
 
 def _overhead(library: str) -> Workload:
