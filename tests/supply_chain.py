@@ -212,10 +212,11 @@ def ask_for_faults() -> tuple[int, list[str]]:
 
 def native_module(environment: Path) -> Path:
     """The native module that is installed in a virtual environment."""
-    found = sorted(environment.glob("[Ll]ib*/**/site-packages/engine/_C.*[od]"))  # .so, .pyd
+    every = environment.glob("[Ll]ib*/**/site-packages/engine/_C.*[od]")  # .so, .pyd
+    found = {path.resolve() for path in every}  # lib64 is lib, by another name
     if len(found) != 1:
         raise SystemExit(f"{environment}: expected one engine/_C module, found {len(found)}")
-    return found[0]
+    return found.pop()
 
 
 def differences(first: Path, second: Path) -> list[str]:

@@ -97,6 +97,7 @@ def test_two_builds_are_compared_byte_for_byte(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "_C.cpython-311-x86_64-linux-gnu.so").write_bytes(content)
         (folder / "_C.pyi").write_bytes(b"")
+        (tmp_path / name / "lib64").symlink_to("lib")
         modules.append(native_module(tmp_path / name))
     assert differences(modules[0], modules[1]) == []
     assert "differ in 2 bytes, the first at 0x2" in differences(modules[0], modules[2])[0]
