@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ContextDecorator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from engine import _C
 from engine._C import Tensor
+from engine.mode import Mode
 
 if TYPE_CHECKING:
     from engine.optim import Optimizer
@@ -27,7 +26,7 @@ _DEVICES = ("cpu", "cuda")
 _NARROW = (_C.bfloat16, _C.float16)
 
 
-class autocast(ContextDecorator):  # noqa: N801 - the field's name for it
+class autocast(Mode):  # noqa: N801 - the field's name for it
     """Products, linear layers, convolutions and heads of float32 tensors are computed in `dtype`
     inside; losses, softmax and the statistics of norms stay in float32 (Micikevicius et al.,
     arXiv:1710.03740). Parameters keep their float32, and so do their gradients.
@@ -57,27 +56,18 @@ class autocast(ContextDecorator):  # noqa: N801 - the field's name for it
             raise ValueError(f"autocast: device_type {device_type!r}; expected 'cpu' or 'cuda'")
         if dtype not in _NARROW:
             raise ValueError(f"autocast: dtype {dtype}; expected engine.bfloat16 or engine.float16")
-        self._device, self._dtype = device_type, dtype if enabled else None
-        self._previous: list[list[_C.dtype | None]] = []
+        super().__init__()
+        self._device, self._dtype = _DEVICES.index(device_type), dtype if enabled else None
 
-    def _recreate_cm(self) -> autocast:
-        # A decorated function may run on several threads at once: each call gets its own state.
-        return autocast(self._device, self._dtype or _C.bfloat16, self._dtype is not None)
+    def _switch(self) -> list[_C.dtype | None]:
+        before = _C._autocast_dtypes()
+        inside = list(before)
+        inside[self._device] = self._dtype
+        _C._set_autocast_dtypes(inside)
+        return before
 
-    def __enter__(self) -> autocast:
-        dtypes = _C._autocast_dtypes()
-        self._previous.append(list(dtypes))
-        dtypes[_DEVICES.index(self._device)] = self._dtype
-        _C._set_autocast_dtypes(dtypes)
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _C._set_autocast_dtypes(self._previous.pop())
+    def _put_back(self, before: list[_C.dtype | None]) -> None:
+        _C._set_autocast_dtypes(before)
 
 
 class GradScaler:

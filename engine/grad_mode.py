@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
-from types import TracebackType
-
 from engine import _C
+from engine.mode import Mode
 
 
-class _GradMode(ContextDecorator):
-    """Sets recording on entry and puts back what was there on exit. Per thread, reusable."""
-
+class _GradMode(Mode):
     _enabled: bool
 
-    def __init__(self) -> None:
-        self._previous: list[bool] = []
-
-    def _recreate_cm(self) -> _GradMode:
-        # A decorated function may run on several threads at once: each call gets its own state.
-        return type(self)()
-
-    def __enter__(self) -> _GradMode:
-        self._previous.append(_C.is_grad_enabled())
+    def _switch(self) -> bool:
+        before = _C.is_grad_enabled()
         _C.set_grad_enabled(self._enabled)
-        return self
+        return before
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _C.set_grad_enabled(self._previous.pop())
+    def _put_back(self, before: bool) -> None:
+        _C.set_grad_enabled(before)
 
 
 class no_grad(_GradMode):  # noqa: N801 - the field's name for it

@@ -114,12 +114,10 @@ def _measured() -> tuple[float, int, int]:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6, handles, threading.active_count()
 
 
-def soak(
-    work: str, seconds: float, count: int, every: int, folder: Path, slower: float = _SLOWER
-) -> bool:
+def soak(work: str, seconds: float, count: int, folder: Path, slower: float = _SLOWER) -> bool:
     """Do a kind of work again and again; print what was measured; whether all stayed flat: time
     within a part `slower`."""
-    once = WORK[work](folder)
+    once, every = WORK[work](folder), EVERY[work]
     rows: list[tuple[float, float, int, int, int]] = []
     began, rounds = time.monotonic(), 0
     while rounds < count and time.monotonic() - began < seconds:
@@ -162,10 +160,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--count", type=int, default=sys.maxsize, help="rounds at most")
     args = parser.parse_args()
-    every = EVERY[args.work]
     with tempfile.TemporaryDirectory() as name:
         os.environ |= {"ZOO_HOME": f"{name}/home", "ZOO_OFFLINE": "1", "MPLBACKEND": "agg"}
-        flat = soak(args.work, args.minutes * 60, args.count, every, Path(name))
+        flat = soak(args.work, args.minutes * 60, args.count, Path(name))
     print("flat" if flat else "NOT flat")
     return 0 if flat else 1
 

@@ -16,7 +16,7 @@ import math, sys
 from pathlib import Path
 from tests import soak
 work, count, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-sys.exit(not soak.soak(work, math.inf, count, soak.EVERY[work], folder, slower=math.inf))
+sys.exit(not soak.soak(work, math.inf, count, folder, slower=math.inf))
 """
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
-from types import TracebackType
-
 from engine import _C
+from engine.mode import Mode
 
 
-class detect_anomaly(ContextDecorator):  # noqa: N801 - the field's name for it
+class detect_anomaly(Mode):  # noqa: N801 - the field's name for it
     """Inside, a backward pass raises AutogradError at the first gradient that is not finite.
 
     The message names the operation whose rule made it, the line of your program that ran that
@@ -27,20 +25,11 @@ class detect_anomaly(ContextDecorator):  # noqa: N801 - the field's name for it
     """
 
     def __init__(self, check_forward: bool = False) -> None:
+        super().__init__()
         self._forward = check_forward
-        self._previous: list[tuple[bool, bool]] = []
 
-    def _recreate_cm(self) -> detect_anomaly:
-        return type(self)(self._forward)  # a decorated function may run on several threads
+    def _switch(self) -> tuple[bool, bool]:
+        return _C._set_anomaly_mode(True, self._forward)
 
-    def __enter__(self) -> detect_anomaly:
-        self._previous.append(_C._set_anomaly_mode(True, self._forward))
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _C._set_anomaly_mode(*self._previous.pop())
+    def _put_back(self, before: tuple[bool, bool]) -> None:
+        _C._set_anomaly_mode(*before)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from engine import _C
 from engine._C import Tensor
+from engine.mode import Mode
 
 
-class saved_tensors_hooks:  # noqa: N801 - the field's name for it
+class saved_tensors_hooks(Mode):  # noqa: N801 - the field's name for it
     """Inside, whatever an operation saves for its backward is kept as `pack(tensor)`.
 
     Leaves that require gradients are kept as they are: they live anyway.
@@ -26,17 +26,11 @@ class saved_tensors_hooks:  # noqa: N801 - the field's name for it
     """
 
     def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
+        super().__init__()
         self._functions = (pack, unpack)
-        self._previous: list[Any] = []
 
-    def __enter__(self) -> saved_tensors_hooks:
-        self._previous.append(_C._set_saved_hooks(self._functions))
-        return self
+    def _switch(self) -> Any:
+        return _C._set_saved_hooks(self._functions)
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _C._set_saved_hooks(self._previous.pop())
+    def _put_back(self, before: Any) -> None:
+        _C._set_saved_hooks(before)
